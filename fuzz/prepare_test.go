@@ -26,7 +26,7 @@ func TestDiscoveryWithholdsToolsWithoutAnnotations(t *testing.T) {
 	}
 }
 
-func TestRunFailsIfNoRevisionIsSpoken(t *testing.T) {
+func TestRunFailsWithoutSupportedRevision(t *testing.T) {
 	dead := transport.InProcess{Name: "dead", Serve: func(context.Context, io.Reader, io.Writer) error { return nil }}
 	o := testOptions()
 	o.Runs = 10

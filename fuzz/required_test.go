@@ -6,7 +6,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-func TestRequiredAnswersExcuseThePeer(t *testing.T) {
+func TestRequiredAnswersCountUnambiguousRequests(t *testing.T) {
 	request := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	for text, want := range map[string]int{
 		request: 1,

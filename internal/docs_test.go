@@ -12,7 +12,7 @@ import (
 
 // The diff blocks of a document are changes that the code has. The document is then as
 // true as the code.
-func TestDiffsOfDocumentsAreInTheCode(t *testing.T) {
+func TestDiffsOfDocumentsMatchCode(t *testing.T) {
 	git, err := exec.LookPath("git")
 	if err != nil {
 		t.Skip("git is not installed; it compares the diffs with the code")

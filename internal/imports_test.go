@@ -120,7 +120,7 @@ func allowed(name string) (may []string, known bool) {
 }
 
 // stands reports whether an entry of the table stands for an import.
-func stands(entry, imported string) bool {
+func matchesEntry(entry, imported string) bool {
 	switch entry {
 	case survey, otherArea:
 		return strings.HasPrefix(imported, strings.TrimSuffix(entry, "*"))
@@ -176,7 +176,7 @@ func packages(t *testing.T) []listed {
 	}
 }
 
-func TestPackagesImportOnlyWhatTheTableAllows(t *testing.T) {
+func TestPackagesImportAllowedPackagesOnly(t *testing.T) {
 	std := standardLibrary(t)
 	for _, p := range packages(t) {
 		name := strings.TrimPrefix(p.ImportPath, module)
@@ -196,7 +196,7 @@ func TestPackagesImportOnlyWhatTheTableAllows(t *testing.T) {
 			if std[path] {
 				continue
 			}
-			at := slices.IndexFunc(may, func(entry string) bool { return stands(entry, shortName(path)) })
+			at := slices.IndexFunc(may, func(entry string) bool { return matchesEntry(entry, shortName(path)) })
 			if at < 0 {
 				t.Errorf("%s imports %s, which the table does not allow", name, path)
 				continue
@@ -287,7 +287,7 @@ func comparisons(file *ast.File) (at []token.Pos) {
 	return at
 }
 
-func TestComparisonsAreSeen(t *testing.T) {
+func TestDetectsComparisonsOfRevisions(t *testing.T) {
 	for src, want := range map[string]int{
 		`if rev == spec.V2025_06_18 {}`:                  1,
 		`if spec.V2024_11_05 != rev || rev > other {}`:   1,

@@ -85,7 +85,7 @@ func TestHandlesOfProbesAreSmall(t *testing.T) {
 }
 
 // The location that reports show is that of the body: it stands in the literal.
-func TestBodiesOfChecksStandInTheirLiterals(t *testing.T) {
+func TestCheckBodiesAreFunctionLiterals(t *testing.T) {
 	bodies := 0
 	for _, s := range sources(t, "suites") {
 		ast.Inspect(s.file, func(n ast.Node) bool {

@@ -88,7 +88,7 @@ func TestJSONKeepsFramesByteForByte(t *testing.T) {
 
 // WriteJSON counts the outcomes itself: the totals are right even if the caller
 // did not count them, or counted too early.
-func TestJSONTotalsAreThoseOfTheOutcomes(t *testing.T) {
+func TestJSONTotalsMatchOutcomes(t *testing.T) {
 	for _, run := range []*Run{smallRun(), largeRun(t), {}} {
 		run.Totals = map[Verdict]int{Pass: 99}
 		totals := gjson.GetBytes(renderJSON(t, run), "totals")
@@ -135,7 +135,7 @@ func TestReadJSONRejectsOtherFormats(t *testing.T) {
 }
 
 // Python's parser reads the report and finds every outcome and frame.
-func TestJSONIsReadByPython(t *testing.T) {
+func TestPythonReadsJSON(t *testing.T) {
 	python := skip.WithoutProgram(t, "python3")
 	run := smallRun()
 	run.Outcomes[1].Frames = append(run.Outcomes[1].Frames, wire.Frame{From: wire.Server, Raw: []byte(nested(5000))})

@@ -93,7 +93,7 @@ var junitShape = map[string]struct{ attrs, children string }{
 	"system-out": {"", ""},
 }
 
-func TestJUnitHasTheShapeOfTheSchema(t *testing.T) {
+func TestJUnitMatchesSchema(t *testing.T) {
 	surefireTime := regexp.MustCompile(`^[0-9]+\.[0-9]{3}$`)
 	for name, run := range map[string]*Run{"small": smallRun(), "large": largeRun(t), "empty": {Exit: 3}} {
 		var walk func(e *element)
@@ -277,7 +277,7 @@ func TestJUnitTranscriptIsBounded(t *testing.T) {
 // A third-party consumer, the PyPI package junitparser, reads the same numbers.
 // Where MCPCHECK_JUNIT_XSD names the junit-10.xsd of the Jenkins xUnit plugin,
 // the package xmlschema validates the report against it.
-func TestJUnitIsReadByAThirdParty(t *testing.T) {
+func TestThirdPartyReadsJUnit(t *testing.T) {
 	python := skip.WithoutProgram(t, "python3")
 	if err := exec.Command(python, "-c", "import junitparser").Run(); err != nil {
 		skip.Missing(t, "the Python package junitparser (pip install junitparser)")

@@ -127,7 +127,7 @@ func TestStatusLineFitsAndIsRemoved(t *testing.T) {
 	}
 }
 
-func TestLiveIsSilentWhenQuiet(t *testing.T) {
+func TestLiveWritesNothingWhenQuiet(t *testing.T) {
 	if got := liveText(smallRun(), TextOptions{Quiet: true, Terminal: true}); got != "" {
 		t.Errorf("%q", got)
 	}

@@ -18,7 +18,7 @@ var exported = map[string]bool{
 	"github.com/mcpcheck/mcpcheck/internal/wire.Frame":    true,
 }
 
-func TestNoInternalTypeIsPartOfTheAPI(t *testing.T) {
+func TestAPIExposesNoInternalType(t *testing.T) {
 	from := importer.ForCompiler(token.NewFileSet(), "gc", exportData(t))
 	for _, path := range []string{"suites", "suites/ginkgosuite", "reports"} {
 		p, err := from.Import("github.com/mcpcheck/mcpcheck/" + path)

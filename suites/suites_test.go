@@ -23,7 +23,7 @@ func reference() suites.Target {
 	})
 }
 
-func TestTestPassesAConformingServer(t *testing.T) {
+func TestTestPassesConformingServer(t *testing.T) {
 	suites.Test(t, reference(), suites.Only("ping", "pagination"), suites.Strict(), suites.Timeout(30*time.Second))
 }
 
@@ -69,7 +69,7 @@ func TestInvalidTargetsAndOptionsAreErrors(t *testing.T) {
 	}
 }
 
-func TestRunClientJudgesAClientInProcess(t *testing.T) {
+func TestRunClientTestsInProcessClient(t *testing.T) {
 	target := suites.InProcess(func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 		return client.Run(ctx, pipe(in, out), client.DefaultOptions())
 	})

@@ -136,7 +136,7 @@ func TestReportsOfProtectedServersHideTokens(t *testing.T) {
 }
 
 // Only the reference authorization server is accepted as an issuer.
-func TestIssuersThatMintTokens(t *testing.T) {
+func TestAcceptsReferenceIssuerOnly(t *testing.T) {
 	t.Parallel()
 	issuer, _ := startServing(t, 0, "authorization-server")
 	res, err := http.Get(issuer + "/.well-known/oauth-authorization-server")

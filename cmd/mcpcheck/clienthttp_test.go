@@ -64,7 +64,7 @@ func TestReferenceClientOverHTTP(t *testing.T) {
 
 // The frames of a client over HTTP show its methods and header fields, and the
 // status of the answers.
-func TestFramesOfAClientHaveItsHTTP(t *testing.T) {
+func TestFramesOfClientShowHTTP(t *testing.T) {
 	r := run(t, argv("client --transport streamable-http --spec 2025-06-18 --json - -- "+binary+
 		" reference client --fault client-ping-result --http")...)
 	report := parseReport(t, r.out)

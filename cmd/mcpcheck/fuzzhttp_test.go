@@ -135,7 +135,7 @@ func TestCaseOverHTTPNamesItsTarget(t *testing.T) {
 }
 
 // fuzz starts a server again that ends, for the search and for each confirmation.
-func TestServerThatEndsIsStartedAgain(t *testing.T) {
+func TestRestartsServerThatExits(t *testing.T) {
 	t.Parallel()
 	address := freeAddress(t)
 	at := "http://" + address + "/mcp"
@@ -156,7 +156,7 @@ func TestServerThatEndsIsStartedAgain(t *testing.T) {
 
 // Without a command the server cannot be started again. The finding that ended it
 // is still reported.
-func TestFindingThatEndsTheServerIsReported(t *testing.T) {
+func TestReportsFindingThatEndsServer(t *testing.T) {
 	address := freeAddress(t)
 	cmd := exec.Command(os.Args[0], "peer-http-crashes", address)
 	if err := cmd.Start(); err != nil {

@@ -150,7 +150,7 @@ func TestErrorsOfHTTPFlags(t *testing.T) {
 	})
 }
 
-func TestUnreachableServersAreExplained(t *testing.T) {
+func TestReportsUnreachableServers(t *testing.T) {
 	site := httptest.NewServer(&miniServer{})
 	t.Cleanup(site.Close)
 	protected := httptest.NewServer(&miniServer{token: "x"})
@@ -184,7 +184,7 @@ func TestUnreachableServersAreExplained(t *testing.T) {
 }
 
 // mcpcheck waits for a server that it starts, and ends it with its children.
-func TestServerIsStartedAndEnded(t *testing.T) {
+func TestStartsAndEndsServer(t *testing.T) {
 	for _, role := range []string{"peer-http-late", "peer-http-family"} {
 		t.Run(role, func(t *testing.T) {
 			t.Parallel()

@@ -12,9 +12,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/reports"
 )
 
-// Schemas that take for ever to satisfy are given up, also where a server lists
-// many of them.
-func TestHostileInputSchemasDoNotHoldUpTheRun(t *testing.T) {
+// The run abandons schemas that no generator can satisfy in time, also if a server
+// lists many of them.
+func TestHostileInputSchemasDoNotDelayRun(t *testing.T) {
 	var defs strings.Builder
 	for i := range 40 {
 		fmt.Fprintf(&defs, `,"d%d":{"anyOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i, i+1, i+1)
@@ -27,7 +27,7 @@ func TestHostileInputSchemasDoNotHoldUpTheRun(t *testing.T) {
 	}
 	counts := map[string]int{}
 	began := time.Now()
-	got, _ := judgedAt(t, lister(counts, func(m wire.Message) string {
+	got, _ := runChecksAt(t, toolListTarget(counts, func(m wire.Message) string {
 		if m.Method() == "tools/list" {
 			return `{"tools":[` + strings.Join(tools, ",") + `]}`
 		}
@@ -42,9 +42,9 @@ func TestHostileInputSchemasDoNotHoldUpTheRun(t *testing.T) {
 	t.Logf("%v, %v", time.Since(began), counts)
 }
 
-// looseTools are tools that check their arguments in part, and what the report says of
-// them.
-var looseTools = map[string]struct {
+// partlyValidatingTools are tools that check their arguments in part, with the text that
+// the report contains.
+var partlyValidatingTools = map[string]struct {
 	schema  string
 	takes   func(args map[string]any) bool
 	verdict reports.Verdict
@@ -69,7 +69,7 @@ var looseTools = map[string]struct {
 			_, number := at["x"].(float64)
 			return ok && (at["x"] == nil || number)
 		}, reports.Fail, `required: /at/x is missing`},
-	"members too many are dropped": {`{"type":"object","properties":{"q":{"type":"string"}},"required":["q"],` +
+	"additional members are dropped": {`{"type":"object","properties":{"q":{"type":"string"}},"required":["q"],` +
 		`"additionalProperties":false}`,
 		func(args map[string]any) bool {
 			_, ok := args["q"].(string)
@@ -82,15 +82,15 @@ var looseTools = map[string]struct {
 			_, n := args["n"].(float64)
 			return q && (n || args["n"] == nil)
 		}, reports.Pass, `required: /n is missing`},
-	"all is refused": {`{"type":"object","properties":{"q":{"type":"string"}},"required":["q"]}`,
+	"all invalid arguments are refused": {`{"type":"object","properties":{"q":{"type":"string"}},"required":["q"]}`,
 		func(args map[string]any) bool { _, ok := args["q"].(string); return ok }, reports.Pass, ``},
 }
 
 // A failure names the constraint of the schema that the tool does not check. Where the
 // tool may have repaired the arguments, a note names it.
-func TestNamesTheConstraintThatAToolDoesNotCheck(t *testing.T) {
-	for name, c := range looseTools {
-		got, _ := judgedAt(t, lister(map[string]int{}, func(m wire.Message) string {
+func TestNamesConstraintThatToolDoesNotCheck(t *testing.T) {
+	for name, c := range partlyValidatingTools {
+		got, _ := runChecksAt(t, toolListTarget(map[string]int{}, func(m wire.Message) string {
 			if m.Method() == "tools/list" {
 				return `{"tools":[{"name":"act","inputSchema":` + c.schema + `}]}`
 			}

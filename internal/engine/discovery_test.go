@@ -13,19 +13,19 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/catalog"
 )
 
-// judgedAt runs the checks that match the globs against a target at one
+// runChecksAt runs the checks that match the globs against a target at one
 // revision, and returns the outcomes by id.
-func judgedAt(t *testing.T, target transport.Target, rev spec.Revision,
+func runChecksAt(t *testing.T, target transport.Target, rev spec.Revision,
 	globs ...string) (map[string]reports.Outcome, *reports.Run) {
 	t.Helper()
 	checks, err := catalog.Select(catalog.Of(wire.Server, catalog.Checks()), globs, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := Run(t.Context(), target, Options{Checks: checks, Revisions: []spec.Revision{rev}, Session: quick(),
-		Allow: func(string) bool {
-			return true
-		}})
+	run, err := Run(t.Context(), target, Options{
+		Checks: checks, Revisions: []spec.Revision{rev}, Session: shortDeadlines(),
+		Allow: func(string) bool { return true },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,14 +36,14 @@ func judgedAt(t *testing.T, target transport.Target, rev spec.Revision,
 	return out, run
 }
 
-// A judge that is run alone has something to look at.
-func TestAJudgeAloneHasASubject(t *testing.T) {
+// A judge that is the only check of a run has frames to examine.
+func TestSingleJudgeHasSubject(t *testing.T) {
 	t.Parallel()
 	for _, rev := range []spec.Revision{spec.V2025_06_18, spec.V2026_07_28} {
 		for _, id := range []string{
 			"tools.result.content", "tools.input-schema.object", "pagination.next-cursor.string",
 		} {
-			got, _ := judgedAt(t, server.Target("reference", server.Options{}), rev, id)
+			got, _ := runChecksAt(t, server.Target("reference", server.Options{}), rev, id)
 			if o := got[id]; o.Verdict != reports.Pass {
 				t.Errorf("%s alone at %s is %s: %s", id, rev, o.Verdict, o.Detail)
 			}
@@ -51,11 +51,11 @@ func TestAJudgeAloneHasASubject(t *testing.T) {
 	}
 }
 
-// lister opens at 2025-06-18 and answers the list methods and calls as told;
-// counts are the requests by method.
-func lister(counts map[string]int, answer func(m wire.Message) string) transport.Target {
-	var mu sync.Mutex // two instances may be asked at once
-	return answering("lister", func(m wire.Message) string {
+// toolListTarget returns a server of 2025-06-18 that answers tools/list and tools/call by
+// a function. counts are the requests by method.
+func toolListTarget(counts map[string]int, answer func(m wire.Message) string) transport.Target {
+	var mu sync.Mutex // two instances may receive requests at once
+	return functionTarget("lister", func(m wire.Message) string {
 		mu.Lock()
 		counts[m.Method()]++
 		mu.Unlock()
@@ -71,7 +71,7 @@ func lister(counts map[string]int, answer func(m wire.Message) string) transport
 				return ""
 			}
 		default:
-			return notFound(m)
+			return methodNotFound(m)
 		}
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID().Raw, result)
 	})
@@ -79,30 +79,31 @@ func lister(counts map[string]int, answer func(m wire.Message) string) transport
 
 const lookTool = `{"name":"look","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}`
 
-// A list is walked once for all checks, and one that goes round is left.
-func TestAListIsWalkedOnceAndNotForEver(t *testing.T) {
+// A list is read once for all checks. The reading stops at a repeated cursor and after a
+// number of pages.
+func TestReadsListOnceAndBoundsItsPages(t *testing.T) {
 	for name, c := range map[string]struct {
 		page    func(n int) string
-		most    int // requests of the walk itself
+		most    int // requests for pages
 		verdict reports.Verdict
 	}{
-		"it goes round": {func(int) string {
+		"one cursor": {func(int) string {
 			return `{"tools":[` + lookTool + `],"nextCursor":"again"}`
 		}, 2, reports.Warn},
-		"empty and round": {func(int) string { return `{"tools":[],"nextCursor":"again"}` }, 2, reports.Warn},
-		"always a new one": {func(n int) string {
+		"one cursor, empty pages": {func(int) string { return `{"tools":[],"nextCursor":"again"}` }, 2, reports.Warn},
+		"always a new cursor": {func(n int) string {
 			return fmt.Sprintf(`{"tools":[],"nextCursor":"c%d"}`, n)
 		}, 101, reports.Pass},
 	} {
 		counts, n := map[string]int{}, 0
-		target := lister(counts, func(m wire.Message) string {
+		target := toolListTarget(counts, func(m wire.Message) string {
 			if m.Method() == "tools/call" {
 				return `{"content":[]}`
 			}
 			n++
 			return c.page(n)
 		})
-		got, _ := judgedAt(t, target, spec.V2025_06_18, "pagination.resumed", "tools.call.unknown",
+		got, _ := runChecksAt(t, target, spec.V2025_06_18, "pagination.resumed", "tools.call.unknown",
 			"tools.result.content")
 		if o := got["pagination.resumed"]; o.Verdict != c.verdict {
 			t.Errorf("%s: pagination.resumed is %s: %s", name, o.Verdict, o.Detail)
@@ -113,17 +114,17 @@ func TestAListIsWalkedOnceAndNotForEver(t *testing.T) {
 	}
 }
 
-// A tool that does not come back is waited for a while, cancelled, and breaks
-// no rule.
-func TestASlowToolCostsNoVerdict(t *testing.T) {
+// A call that gets no answer is cancelled after its deadline. It breaks no rule.
+func TestSlowToolFailsNoCheck(t *testing.T) {
 	counts := map[string]int{}
-	target := lister(counts, func(m wire.Message) string {
+	target := toolListTarget(counts, func(m wire.Message) string {
 		if m.Method() == "tools/call" && m.Params().Get("name").String() == "look" {
 			return ""
 		}
 		return `{"tools":[` + lookTool + `]}`
 	})
-	got, _ := judgedAt(t, target, spec.V2025_06_18, "tools.result.content", "tools.list.array", "tools.link.readable")
+	got, _ := runChecksAt(t, target, spec.V2025_06_18, "tools.result.content", "tools.list.array",
+		"tools.link.readable")
 	if o := got["tools.result.content"]; o.Verdict != reports.NotObserved {
 		t.Errorf("tools.result.content is %s: %s", o.Verdict, o.Detail)
 	}
@@ -132,12 +133,12 @@ func TestASlowToolCostsNoVerdict(t *testing.T) {
 	}
 }
 
-// A tools/list that is never answered fails the check of lists, is asked for
-// once, and leaves what needs tools unobserved.
-func TestAListThatDoesNotComeIsToldOnce(t *testing.T) {
+// A tools/list without an answer fails the check of lists and is sent once. Checks that
+// need tools are not observed.
+func TestReportsMissingListOnce(t *testing.T) {
 	counts := map[string]int{}
-	target := lister(counts, func(wire.Message) string { return "" })
-	got, _ := judgedAt(t, target, spec.V2025_06_18, "pagination.lists.answered", "tools.list*", "tools.result",
+	target := toolListTarget(counts, func(wire.Message) string { return "" })
+	got, _ := runChecksAt(t, target, spec.V2025_06_18, "pagination.lists.answered", "tools.list*", "tools.result",
 		"tools.name", "tools.link", "tools.input-schema", "pagination")
 	for id, o := range got {
 		want := reports.NotObserved
@@ -149,6 +150,6 @@ func TestAListThatDoesNotComeIsToldOnce(t *testing.T) {
 		}
 	}
 	if counts["tools/list"] != 1 {
-		t.Errorf("tools/list was asked for %d times", counts["tools/list"])
+		t.Errorf("tools/list was sent %d times, want once", counts["tools/list"])
 	}
 }

@@ -12,24 +12,24 @@ import (
 	"github.com/mcpcheck/mcpcheck/reports"
 )
 
-// A server may end a session at any time, and the client is to open another
+// A server may end a session at any time; the client then opens another
 // (basic/transports#session-management 3 and 4).
-func TestAServerThatEndsItsSessionsIsNotAccused(t *testing.T) {
+func TestPassesServerThatEndsItsSessions(t *testing.T) {
 	t.Parallel()
-	const life = 120 // requests; the longest body sends fewer
+	const life = 120 // requests of a session; the body of each check sends fewer
 	var mu sync.Mutex
-	taken, ended := map[string]int{}, 0
-	over := func(id string) bool {
+	requests, ended := map[string]int{}, 0
+	isOver := func(id string) bool {
 		mu.Lock()
 		defer mu.Unlock()
-		if taken[id]++; taken[id] == life {
+		if requests[id]++; requests[id] == life {
 			ended++
 		}
-		return taken[id] >= life
+		return requests[id] >= life
 	}
 	site, end, err := server.HTTPTarget(transport.HTTP,
-		server.Options{HTTP: around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
-			if id := r.Header.Get("Mcp-Session-Id"); id != "" && over(id) {
+		server.Options{HTTP: wrapHTTP(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+			if id := r.Header.Get("Mcp-Session-Id"); id != "" && isOver(id) {
 				w.Header().Set("Content-Type", "application/json")
 				w.WriteHeader(http.StatusNotFound)
 				_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":null,` +
@@ -42,7 +42,7 @@ func TestAServerThatEndsItsSessionsIsNotAccused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer end()
-	run, err := Run(t.Context(), site, Options{Revisions: []spec.Revision{spec.V2025_11_25}, Session: patient(),
+	run, err := Run(t.Context(), site, Options{Revisions: []spec.Revision{spec.V2025_11_25}, Session: longDeadlines(),
 		Allow: func(string) bool {
 			return true
 		}})
@@ -60,7 +60,7 @@ func TestAServerThatEndsItsSessionsIsNotAccused(t *testing.T) {
 		}
 	}
 	if again == 0 {
-		t.Error("no check met the end of its session")
+		t.Error("no check ran again after the end of its session")
 	}
 	t.Logf("%d sessions ended, %d checks ran again", ended, again)
 }

@@ -15,16 +15,16 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// granting offers two tools that are not read-only, a prompt with a required
-// argument and a template; sent are the params of what it was asked for.
-func granting(sent map[string][]string) transport.Target {
-	var one sync.Mutex
-	return answering("granting", func(m wire.Message) string {
+// recordingTarget returns a server with two tools that are not read-only, a prompt with a
+// required argument and a template. sent are the params of the requests by method.
+func recordingTarget(sent map[string][]string) transport.Target {
+	var mu sync.Mutex
+	return functionTarget("recording", func(m wire.Message) string {
 		result := `{}`
 		switch m.Method() {
 		case "initialize":
 			result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"prompts":{},"resources":{}},` +
-				`"serverInfo":{"name":"granting","version":"1"}}`
+				`"serverInfo":{"name":"recording","version":"1"}}`
 		case "tools/list":
 			schema := `{"type":"object","properties":{"q":{"type":"string"}},"required":["q"]}`
 			result = `{"tools":[{"name":"given","inputSchema":` + schema + `},{"name":"other","inputSchema":` + schema +
@@ -42,22 +42,22 @@ func granting(sent map[string][]string) transport.Target {
 		case "resources/read":
 			result = `{"contents":[]}`
 		}
-		one.Lock()
-		defer one.Unlock()
+		mu.Lock()
+		defer mu.Unlock()
 		sent[m.Method()] = append(sent[m.Method()], m.Params().Raw)
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID().Raw, result)
 	})
 }
 
-func TestGivenValuesAreUsedAndNothingElse(t *testing.T) {
+func TestUsesConfiguredValuesOnly(t *testing.T) {
 	sent := map[string][]string{}
 	checks, err := catalog.Select(catalog.Of(wire.Server, catalog.Checks()), []string{"tools.*", "jsonrpc.version"},
 		nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := Run(t.Context(), granting(sent), Options{
-		Checks: checks, Revisions: []spec.Revision{spec.V2025_06_18}, Session: quick(),
+	run, err := Run(t.Context(), recordingTarget(sent), Options{
+		Checks: checks, Revisions: []spec.Revision{spec.V2025_06_18}, Session: shortDeadlines(),
 		Given: check.Given{
 			Tools:     map[string][]string{"given": {`{"q":"mine"}`}, "gone": {`{}`}},
 			Prompts:   map[string][]string{"greet": {`{"who":"Ada"}`}, "left": {`{}`}},
@@ -72,7 +72,7 @@ func TestGivenValuesAreUsedAndNothingElse(t *testing.T) {
 		return strings.Contains(params, "mcpcheck_no_such_tool")
 	})
 	if len(calls) == 0 {
-		t.Error("the tool that arguments are given for was not called")
+		t.Error("the tool with configured arguments was not called")
 	}
 	for _, params := range calls {
 		if !strings.Contains(params, `"name":"given"`) || !strings.Contains(params, `"arguments":{"q":"mine"}`) {
@@ -92,23 +92,23 @@ func TestGivenValuesAreUsedAndNothingElse(t *testing.T) {
 	notes := strings.Join(run.Notes, "\n")
 	for _, name := range []string{`the tool "gone"`, `the prompt "left"`} {
 		if !strings.Contains(notes, name) {
-			t.Errorf("nothing notes that %s is not listed: %q", name, notes)
+			t.Errorf("no note names %s, which the server does not list: %q", name, notes)
 		}
 	}
 	if strings.Contains(notes, `"given"`) || strings.Contains(notes, "greet") || strings.Contains(notes, "note:") {
-		t.Errorf("what is listed is noted: %q", notes)
+		t.Errorf("the notes name entries that the server lists: %q", notes)
 	}
 }
 
-// A tool that does not say that it only reads is not called for its name alone.
-func TestToolsWithoutArgumentsGivenAreHeldBack(t *testing.T) {
+// A tool that is not declared read-only is called with configured arguments only.
+func TestDoesNotCallToolsWithoutConfiguredArguments(t *testing.T) {
 	sent := map[string][]string{}
 	checks, err := catalog.Select(catalog.Of(wire.Server, catalog.Checks()), []string{"tools.*"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := Run(t.Context(), granting(sent),
-		Options{Checks: checks, Revisions: []spec.Revision{spec.V2025_06_18}, Session: quick()})
+	run, err := Run(t.Context(), recordingTarget(sent),
+		Options{Checks: checks, Revisions: []spec.Revision{spec.V2025_06_18}, Session: shortDeadlines()})
 	if err != nil {
 		t.Fatal(err)
 	}

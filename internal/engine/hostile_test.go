@@ -21,36 +21,36 @@ import (
 	"github.com/mcpcheck/mcpcheck/reports"
 )
 
-// quick are deadlines for peers in this process.
-func quick() session.Options {
+// shortDeadlines are for peers in this process.
+func shortDeadlines() session.Options {
 	o := session.DefaultOptions()
 	o.Timeout, o.StartTimeout, o.Grace = 500*time.Millisecond, 2*time.Second, 300*time.Millisecond
 	return o
 }
 
-// steady are deadlines for those of them of which some answers do not come, and the
-// others do, however busy the machine is.
-func steady() session.Options {
+// mediumDeadlines are for peers in this process that leave some requests unanswered. The
+// other answers arrive in time on a busy machine.
+func mediumDeadlines() session.Options {
 	o := session.DefaultOptions()
 	o.Timeout, o.StartTimeout, o.Grace = 2*time.Second, 10*time.Second, 500*time.Millisecond
 	return o
 }
 
-// patient are deadlines for those of them that answer all that is due, however
-// busy the machine is.
-func patient() session.Options {
+// longDeadlines are for peers in this process that answer every request. The answers
+// arrive in time on a busy machine.
+func longDeadlines() session.Options {
 	o := session.DefaultOptions()
 	o.Timeout, o.StartTimeout, o.Grace = 5*time.Second, 10*time.Second, time.Second
 	return o
 }
 
-// answering is a server that answers each request by a function; "" is no
+// functionTarget returns a server that answers each request by a function; "" is no
 // answer.
-func answering(name string, answer func(m wire.Message) string) transport.Target {
+func functionTarget(name string, answer func(m wire.Message) string) transport.Target {
 	return transport.InProcess{Name: name, Serve: func(_ context.Context, in io.Reader, out io.Writer) error {
 		lines := bufio.NewScanner(in)
 		lines.Buffer(nil, 64<<20)
-		batches := false // negotiated a revision that has them
+		batches := false // whether the negotiated revision has batches
 		for lines.Scan() {
 			m := wire.Parse([]byte(lines.Text()))
 			if v := m.Params().Get("protocolVersion").String(); m.Method() == "initialize" {
@@ -81,13 +81,13 @@ func answering(name string, answer func(m wire.Message) string) transport.Target
 	}}
 }
 
-func notFound(m wire.Message) string {
+func methodNotFound(m wire.Message) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`, m.ID().Raw)
 }
 
-// minimal answers initialize and ping and nothing else: all that a server
-// without capabilities must do.
-func minimal(m wire.Message) string {
+// answerMinimally answers initialize and ping only, which a server without capabilities
+// must answer.
+func answerMinimally(m wire.Message) string {
 	switch m.Method() {
 	case "initialize":
 		version := m.Params().Get("protocolVersion")
@@ -103,12 +103,12 @@ func minimal(m wire.Message) string {
 	case "ping":
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID().Raw)
 	}
-	return notFound(m)
+	return methodNotFound(m)
 }
 
-func judged(t *testing.T, target transport.Target, edit ...func(*Options)) *reports.Run {
+func runAllChecks(t *testing.T, target transport.Target, edit ...func(*Options)) *reports.Run {
 	t.Helper()
-	o := Options{Session: quick(), Allow: func(string) bool { return true }}
+	o := Options{Session: shortDeadlines(), Allow: func(string) bool { return true }}
 	for _, e := range edit {
 		e(&o)
 	}
@@ -119,7 +119,7 @@ func judged(t *testing.T, target transport.Target, edit ...func(*Options)) *repo
 	return run
 }
 
-func with(run *reports.Run, v reports.Verdict) (ids []string) {
+func idsWithVerdict(run *reports.Run, v reports.Verdict) (ids []string) {
 	for _, o := range run.Outcomes {
 		if o.Verdict == v {
 			ids = append(ids, o.ID+"@"+string(o.Revision))
@@ -128,31 +128,31 @@ func with(run *reports.Run, v reports.Verdict) (ids []string) {
 	return ids
 }
 
-func TestAMinimalServerIsNotFailed(t *testing.T) {
-	run := judged(t, answering("minimal", minimal))
-	if fails := with(run, reports.Fail); len(fails) > 0 {
+func TestPassesMinimalServer(t *testing.T) {
+	run := runAllChecks(t, functionTarget("minimal", answerMinimally))
+	if fails := idsWithVerdict(run, reports.Fail); len(fails) > 0 {
 		t.Errorf("failed: %v", fails)
 	}
-	if len(with(run, reports.Pass)) == 0 {
-		t.Error("nothing passed")
+	if len(idsWithVerdict(run, reports.Pass)) == 0 {
+		t.Error("no check passed")
 	}
 }
 
-func TestEmptyPeersPassNothing(t *testing.T) {
+func TestEmptyPeersPassNoCheck(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]func(wire.Message) string{
-		"not found": notFound,
+		"not found": methodNotFound,
 		"silent":    func(wire.Message) string { return "" },
 		"garbage":   func(wire.Message) string { return "hello" },
 		"empty result": func(m wire.Message) string {
 			return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID().Raw)
 		},
 	} {
-		run := judged(t, answering(name, answer))
-		if passed := with(run, reports.Pass); len(passed) > 0 {
-			t.Errorf("%s: passed %v", name, passed)
+		run := runAllChecks(t, functionTarget(name, answer))
+		if passed := idsWithVerdict(run, reports.Pass); len(passed) > 0 {
+			t.Errorf("%s: the checks %v pass", name, passed)
 		}
-		if fails := with(run, reports.Fail); !slices.Equal(fails,
+		if fails := idsWithVerdict(run, reports.Fail); !slices.Equal(fails,
 			[]string{"lifecycle.initialize.answered@2025-11-25"}) {
 			t.Errorf("%s: failed %v", name, fails)
 		}
@@ -164,15 +164,15 @@ func TestEmptyPeersPassNothing(t *testing.T) {
 	}
 }
 
-func TestAPeerThatEndsAtOnceIsNotJudged(t *testing.T) {
-	gone := transport.InProcess{Name: "gone", Serve: func(context.Context, io.Reader, io.Writer) error { return nil }}
-	if _, err := Run(t.Context(), gone, Options{Session: quick()}); !errors.Is(err, ErrNotStarted) {
+func TestPeerThatExitsAtOnceIsAnError(t *testing.T) {
+	exits := transport.InProcess{Name: "exits", Serve: func(context.Context, io.Reader, io.Writer) error { return nil }}
+	if _, err := Run(t.Context(), exits, Options{Session: shortDeadlines()}); !errors.Is(err, ErrNotStarted) {
 		t.Errorf("error %v, want %v", err, ErrNotStarted)
 	}
 }
 
-// Nor is one that no request reaches: here by TLS, which it does not speak.
-func TestAPeerThatCannotBeReachedIsNotJudged(t *testing.T) {
+// The client connects by TLS to a server without TLS.
+func TestUnreachablePeerIsAnError(t *testing.T) {
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
 	at, err := transport.NewEndpoint(strings.Replace(plain.URL, "http:", "https:", 1), transport.HTTPOptions{})
@@ -180,28 +180,28 @@ func TestAPeerThatCannotBeReachedIsNotJudged(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, kind := range []transport.Kind{transport.HTTP, transport.SSE} {
-		_, err := Run(t.Context(), transport.HTTPTarget{Endpoint: at, Kind: kind}, Options{Session: quick()})
+		_, err := Run(t.Context(), transport.HTTPTarget{Endpoint: at, Kind: kind}, Options{Session: shortDeadlines()})
 		if !errors.Is(err, ErrNotStarted) || !strings.Contains(err.Error(), "HTTPS") {
 			t.Errorf("over %s: %v", kind, err)
 		}
 	}
 }
 
-// A peer serves one session badly.
-type peer func(ctx context.Context, in *bufio.Scanner, out io.Writer) error
+// A serveLines function serves one session of a peer.
+type serveLines func(ctx context.Context, in *bufio.Scanner, out io.Writer) error
 
-// opened answers the first line, and reports whether another one came.
-func opened(in *bufio.Scanner, out io.Writer) bool {
+// answerFirstLine answers the first line, and reports whether the client sends another.
+func answerFirstLine(in *bufio.Scanner, out io.Writer) bool {
 	if !in.Scan() {
 		return false
 	}
-	_, err := io.WriteString(out, minimal(wire.Parse(in.Bytes()))+"\n")
+	_, err := io.WriteString(out, answerMinimally(wire.Parse(in.Bytes()))+"\n")
 	return err == nil && in.Scan()
 }
 
 // exitEarly ends after the first request.
 func exitEarly(_ context.Context, in *bufio.Scanner, out io.Writer) error {
-	if opened(in, out) {
+	if answerFirstLine(in, out) {
 		in.Scan()
 	}
 	return errors.New("out of memory")
@@ -209,7 +209,7 @@ func exitEarly(_ context.Context, in *bufio.Scanner, out io.Writer) error {
 
 // flood sends notifications without end.
 func flood(_ context.Context, in *bufio.Scanner, out io.Writer) error {
-	if opened(in, out) {
+	if answerFirstLine(in, out) {
 		for {
 			if _, err := io.WriteString(out,
 				strings.Repeat(`{"jsonrpc":"2.0","method":"notifications/x.example/tick"}`+"\n",
@@ -223,7 +223,7 @@ func flood(_ context.Context, in *bufio.Scanner, out io.Writer) error {
 
 // stopReading reads nothing after the first request.
 func stopReading(ctx context.Context, in *bufio.Scanner, out io.Writer) error {
-	if opened(in, out) {
+	if answerFirstLine(in, out) {
 		<-ctx.Done()
 	}
 	return nil
@@ -231,7 +231,7 @@ func stopReading(ctx context.Context, in *bufio.Scanner, out io.Writer) error {
 
 // writeLongLine answers the first request with a line of 100 MB.
 func writeLongLine(_ context.Context, in *bufio.Scanner, out io.Writer) error {
-	if opened(in, out) {
+	if answerFirstLine(in, out) {
 		chunk := []byte(strings.Repeat("x", 1<<20))
 		for range 100 {
 			if _, err := out.Write(chunk); err != nil {
@@ -245,56 +245,58 @@ func writeLongLine(_ context.Context, in *bufio.Scanner, out io.Writer) error {
 	return nil
 }
 
-// Whatever the peer does, the run ends by itself and reports it.
+// The run ends by itself and reports what the peer does.
 func TestRunEndsAndReportsHostilePeers(t *testing.T) {
 	t.Parallel()
-	serve := func(f peer) transport.Target {
+	serve := func(f serveLines) transport.Target {
 		return transport.InProcess{Name: "hostile",
 			Serve: func(ctx context.Context, in io.Reader, out io.Writer) error {
 				return f(ctx, bufio.NewScanner(in), out)
 			}}
 	}
 	for name, c := range map[string]struct {
-		serve peer
+		serve serveLines
 		says  string
 	}{
-		"exits in the middle": {exitEarly, "out of memory"},
-		"floods":              {flood, "flooded"},
-		"stops reading":       {stopReading, "no answer"},
-		"one long line":       {writeLongLine, "no answer"},
+		"exits after the second line": {exitEarly, "out of memory"},
+		"floods":                      {flood, "flooded"},
+		"stops reading":               {stopReading, "no answer"},
+		"one long line":               {writeLongLine, "no answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := Options{Session: quick(), Revisions: []spec.Revision{spec.V2025_11_25}, Deadline: 20 * time.Second}
+			o := Options{
+				Session: shortDeadlines(), Revisions: []spec.Revision{spec.V2025_11_25}, Deadline: 20 * time.Second,
+			}
 			if c.says == "flooded" {
-				// However busy the machine is, the limit comes before the deadline of an answer.
+				// The peer exceeds the limit of frames before the deadline, also on a busy machine.
 				o.Session.Timeout, o.Session.MaxFrames, o.Deadline = time.Minute, 2_000, time.Minute
 			}
 			run, err := Run(t.Context(), serve(c.serve), o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			var told strings.Builder
+			var text strings.Builder
 			for _, o := range run.Outcomes {
 				if o.Verdict != reports.Pass {
-					fmt.Fprintln(&told, o.ID, o.Verdict, o.Detail, o.Cause, o.Notes)
+					fmt.Fprintln(&text, o.ID, o.Verdict, o.Detail, o.Cause, o.Notes)
 				}
 			}
-			if !strings.Contains(told.String(), c.says) {
-				t.Errorf("nothing says %q:\n%s", c.says, told.String())
+			if !strings.Contains(text.String(), c.says) {
+				t.Errorf("no outcome contains %q:\n%s", c.says, text.String())
 			}
-			if broken := with(run, reports.Broken); len(broken) > 0 {
-				t.Errorf("broken: %v", broken)
+			if broken := idsWithVerdict(run, reports.Broken); len(broken) > 0 {
+				t.Errorf("the checks %v are broken", broken)
 			}
 		})
 	}
 }
 
-func TestAnInterruptedRunReportsWhatItKnows(t *testing.T) {
+func TestInterruptedRunReportsFinishedChecks(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	seen := 0
 	run, err := Run(ctx, server.Target("reference", server.Options{}),
-		Options{Session: patient(), Progress: func(reports.Outcome) {
+		Options{Session: longDeadlines(), Progress: func(reports.Outcome) {
 			if seen++; seen == 5 {
 				cancel(errors.New("interrupted"))
 			}
@@ -302,8 +304,8 @@ func TestAnInterruptedRunReportsWhatItKnows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if run.Ended != reports.Interrupted || len(with(run, reports.Pass)) != 5 {
-		t.Errorf("ended %q with %d passes", run.Ended, len(with(run, reports.Pass)))
+	if run.Ended != reports.Interrupted || len(idsWithVerdict(run, reports.Pass)) != 5 {
+		t.Errorf("ended %q with %d passes", run.Ended, len(idsWithVerdict(run, reports.Pass)))
 	}
 	for _, o := range run.Outcomes {
 		if o.Verdict == reports.NotRun && o.Cause != "interrupted" {

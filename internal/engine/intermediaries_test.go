@@ -22,28 +22,28 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/catalog"
 )
 
-// A leniency is what a server, or what stands before it, may do, and what a check
-// says of it then.
-type leniency struct {
+// An allowedCase is what a server or an intermediary may do, and the verdict of a check
+// on it.
+type allowedCase struct {
 	what  string
 	check string
 	http  server.HTTP
-	in    spec.Set        // in which it is looked at; all if empty
-	want  reports.Verdict // any that accuses nobody if empty
+	in    spec.Set        // revisions whose outcomes are compared; all if empty
+	want  reports.Verdict // if empty, any but fail, warn, broken and not-run
 
-	options server.Options // besides
-	far     bool           // the server is not called by a name of the loopback interface
+	options server.Options // of the server, in addition
+	remote  bool           // the address of the server is no loopback address
 }
 
-// outcomes are those of the check.
-func (l leniency) outcomes(t *testing.T) []reports.Outcome {
+// outcomes runs the check and returns its outcomes.
+func (l allowedCase) outcomes(t *testing.T) []reports.Outcome {
 	t.Helper()
 	o := l.options
 	if l.http.Middleware != nil {
 		o.HTTP = l.http
 	}
-	if !l.far {
-		return overHTTPWithin(t, patient(), o, l.check)
+	if !l.remote {
+		return outcomesOverHTTPWithin(t, longDeadlines(), o, l.check)
 	}
 	o.HTTP.AllowedHosts = []string{"0.0.0.0"}
 	site, end, err := server.HTTPTarget(transport.HTTP, o)
@@ -56,7 +56,7 @@ func (l leniency) outcomes(t *testing.T) []reports.Outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := Run(t.Context(), site, Options{Checks: checks, Revisions: spec.Revisions(), Session: patient(),
+	run, err := Run(t.Context(), site, Options{Checks: checks, Revisions: spec.Revisions(), Session: longDeadlines(),
 		Allow: func(string) bool {
 			return true
 		}})
@@ -66,81 +66,81 @@ func (l leniency) outcomes(t *testing.T) []reports.Outcome {
 	return run.Outcomes
 }
 
-// tolerated runs each check alone and compares its verdicts, of those revisions
-// that it applies to.
-func tolerated(t *testing.T, all []leniency) {
+// requireVerdicts runs each check alone and compares its verdicts at the revisions of the
+// case.
+func requireVerdicts(t *testing.T, all []allowedCase) {
 	t.Helper()
 	for _, l := range all {
-		t.Run(fmt.Sprintf("%s, far %v: %s", l.what, l.far, l.check), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s, remote %v: %s", l.what, l.remote, l.check), func(t *testing.T) {
 			t.Parallel()
 			seen := 0
 			for _, o := range l.outcomes(t) {
 				if l.in != 0 && !l.in.Has(o.Revision) || o.ID != l.check {
 					continue
 				}
-				accused := slices.Contains([]reports.Verdict{
+				objects := slices.Contains([]reports.Verdict{
 					reports.Fail, reports.Warn, reports.Broken, reports.NotRun,
 				}, o.Verdict)
-				if seen++; o.Verdict != l.want && (l.want != "" || accused) {
+				if seen++; o.Verdict != l.want && (l.want != "" || objects) {
 					t.Errorf("at %s: %s, not %q: %s%s", o.Revision, o.Verdict, l.want, o.Detail, o.Cause)
 				}
 			}
 			if seen == 0 {
-				t.Error("it did not run")
+				t.Error("the check did not run")
 			}
 		})
 	}
 }
 
-// instead answers requests that fit with a status in place of another, or, for
-// status 0, in place of any; what stands before a server says it in words of its
-// own.
-func instead(fits func(r *http.Request) bool, of, status int) server.HTTP {
-	return around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+// replaceStatus replaces the status of the answers to matching requests, or any status if
+// of is 0. The replaced answer has the body of an intermediary.
+func replaceStatus(matches func(r *http.Request) bool, of, status int) server.HTTP {
+	return wrapHTTP(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 		switch {
-		case !fits(r):
+		case !matches(r):
 			next.ServeHTTP(w, r)
 		case of == 0:
-			refused(w, status)
+			refuseHTTP(w, status)
 		default:
-			next.ServeHTTP(&replacing{ResponseWriter: w, of: of, by: status}, r)
+			next.ServeHTTP(&statusReplacer{ResponseWriter: w, of: of, by: status}, r)
 		}
 	})
 }
 
-// A replacing writer puts one status in place of another, and words of its own in
-// place of what was said.
-type replacing struct {
+// A statusReplacer replaces one status by another, and the body by that of an
+// intermediary.
+type statusReplacer struct {
 	http.ResponseWriter
 	of, by int
 	done   bool
 }
 
-func (w *replacing) WriteHeader(status int) {
+func (w *statusReplacer) WriteHeader(status int) {
 	if status != w.of {
 		w.ResponseWriter.WriteHeader(status)
 		return
 	}
 	w.done = true
 	w.Header().Del("Content-Length")
-	refused(w.ResponseWriter, w.by)
+	refuseHTTP(w.ResponseWriter, w.by)
 }
 
-func (w *replacing) Write(b []byte) (int, error) {
+func (w *statusReplacer) Write(b []byte) (int, error) {
 	if w.done {
 		return len(b), nil
 	}
 	return w.ResponseWriter.Write(b)
 }
 
-func (w *replacing) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *statusReplacer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-func of(methods ...string) func(r *http.Request) bool {
+// hasMethod matches requests with one of the methods.
+func hasMethod(methods ...string) func(r *http.Request) bool {
 	return func(r *http.Request) bool { return slices.Contains(methods, r.Method) }
 }
 
-// What stands before a server may have no answer of it for a moment.
-func TestAGatewayWithoutAServerAccusesNobody(t *testing.T) {
+// An intermediary may answer for a server that it cannot reach.
+func TestGatewayErrorsFailNoCheck(t *testing.T) {
 	t.Parallel()
 	header := func(name, value string) func(r *http.Request) bool {
 		return func(r *http.Request) bool { return strings.HasPrefix(r.Header.Get(name), value) }
@@ -148,7 +148,7 @@ func TestAGatewayWithoutAServerAccusesNobody(t *testing.T) {
 	unnamed := func(r *http.Request) bool {
 		return r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" && methodOf(r) != "initialize"
 	}
-	garbled := func(r *http.Request) bool {
+	invalid := func(r *http.Request) bool {
 		if r.Method != http.MethodPost {
 			return false
 		}
@@ -158,54 +158,54 @@ func TestAGatewayWithoutAServerAccusesNobody(t *testing.T) {
 		return m.SyntaxError != nil || m.Kind == wire.Batch || m.Kind == wire.Invalid || !m.Get("jsonrpc").Exists()
 	}
 	handshake := spec.Handshake
-	tolerated(t, []leniency{
+	requireVerdicts(t, []allowedCase{
 		{
-			what: "502 to garbage", check: "streamable-http.version.invalid",
-			http: instead(header("Mcp-Protocol-Version", "garbage"), 0, 502), want: reports.NotObserved,
+			what: "502 to an invalid version", check: "streamable-http.version.invalid",
+			http: replaceStatus(header("Mcp-Protocol-Version", "garbage"), 0, 502), want: reports.NotObserved,
 		},
 		{
-			what: "503 without a session", check: "streamable-http.session.required", http: instead(unnamed, 0, 503),
-			in: handshake, want: reports.NotObserved,
+			what: "503 without a session", check: "streamable-http.session.required",
+			http: replaceStatus(unnamed, 0, 503), in: handshake, want: reports.NotObserved,
 		},
 		{
 			what: "504 in place of 404", check: "streamable-http.session.ended",
-			http: instead(of(http.MethodPost), 404, 504), in: handshake, want: reports.NotObserved,
+			http: replaceStatus(hasMethod(http.MethodPost), 404, 504), in: handshake, want: reports.NotObserved,
 		},
 		{
 			what: "503 in place of 404", check: "streamable-http.session.ended",
-			http: instead(of(http.MethodGet), 404, 503), in: handshake, want: reports.NotObserved,
+			http: replaceStatus(hasMethod(http.MethodGet), 404, 503), in: handshake, want: reports.NotObserved,
 		},
 		{
-			what: "502 to what is no message", check: "jsonrpc.parse-error", http: instead(garbled, 0, 502),
+			what: "502 to an invalid message", check: "jsonrpc.parse-error", http: replaceStatus(invalid, 0, 502),
 			want: reports.NotObserved,
 		},
 		{
-			what: "502 to what is no message", check: "jsonrpc.request.invalid", http: instead(garbled, 0, 502),
+			what: "502 to an invalid message", check: "jsonrpc.request.invalid", http: replaceStatus(invalid, 0, 502),
 			want: reports.NotObserved,
 		},
 		{
-			what: "503 to what is no message", check: "batching.empty", http: instead(garbled, 0, 503),
+			what: "503 to an invalid message", check: "batching.empty", http: replaceStatus(invalid, 0, 503),
 			want: reports.NotObserved,
 		},
 		{
-			what: "503 to what is no message", check: "batching.element.invalid", http: instead(garbled, 0, 503),
+			what: "503 to an invalid message", check: "batching.element.invalid", http: replaceStatus(invalid, 0, 503),
 			want: reports.NotObserved,
 		},
 	})
 }
 
-// A request that names no version is one of 2025-03-26, where nothing else tells
-// it; who does not speak that must refuse it.
-func TestARequestWithoutAVersionMayBeRefused(t *testing.T) {
+// A request without a version is one of 2025-03-26 if the server cannot identify its
+// version otherwise. A server without that revision must refuse it.
+func TestAcceptsRefusalOfRequestWithoutVersion(t *testing.T) {
 	t.Parallel()
 	unversioned := func(r *http.Request) bool {
 		return r.Method == http.MethodPost && r.Header.Get("Mcp-Protocol-Version") == "" && methodOf(r) == "ping"
 	}
 	const absent = "streamable-http.version.absent"
-	headed := spec.Between(spec.V2025_06_18, spec.V2025_11_25)
-	newer := around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+	withHeader := spec.Between(spec.V2025_06_18, spec.V2025_11_25)
+	newer := wrapHTTP(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 		if unversioned(r) {
-			refused(w, http.StatusBadRequest)
+			refuseHTTP(w, http.StatusBadRequest)
 			return
 		}
 		body, _ := io.ReadAll(r.Body)
@@ -214,20 +214,20 @@ func TestARequestWithoutAVersionMayBeRefused(t *testing.T) {
 		next.ServeHTTP(w, r)
 	})
 	newer.Sessionless = true
-	tolerated(t, []leniency{
+	requireVerdicts(t, []allowedCase{
 		{
-			what: "by a server without sessions and without 2025-03-26", check: absent, http: newer, in: headed,
+			what: "by a server without sessions and without 2025-03-26", check: absent, http: newer, in: withHeader,
 			want: reports.NotApplicable,
 		},
 		{
-			what: "by a server with sessions", check: absent, http: instead(unversioned, 0, 400), in: headed,
+			what: "by a server with sessions", check: absent, http: replaceStatus(unversioned, 0, 400), in: withHeader,
 			want: reports.NotObserved,
 		},
 	})
 }
 
-// says tells whether the body of a POST holds some text.
-func says(text string) func(r *http.Request) bool {
+// bodyContains matches POSTs whose body contains a text.
+func bodyContains(text string) func(r *http.Request) bool {
 	return func(r *http.Request) bool {
 		body, _ := io.ReadAll(r.Body)
 		r.Body = io.NopCloser(strings.NewReader(string(body)))
@@ -235,11 +235,11 @@ func says(text string) func(r *http.Request) bool {
 	}
 }
 
-// polling gives requests that fit a stream with an event to come back by, and ends
-// it.
-func polling(fits func(r *http.Request) bool) server.HTTP {
-	return around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
-		if !fits(r) {
+// answerByPolling answers matching requests with a stream that ends after an event id,
+// from which the client can resume it.
+func answerByPolling(matches func(r *http.Request) bool) server.HTTP {
+	return wrapHTTP(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		if !matches(r) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -248,25 +248,26 @@ func polling(fits func(r *http.Request) bool) server.HTTP {
 	})
 }
 
-// all fits what all of some fit.
-func all(fits ...func(r *http.Request) bool) func(r *http.Request) bool {
+// allOf matches requests that match all conditions.
+func allOf(conditions ...func(r *http.Request) bool) func(r *http.Request) bool {
 	return func(r *http.Request) bool {
-		return !slices.ContainsFunc(fits, func(fit func(r *http.Request) bool) bool { return !fit(r) })
+		return !slices.ContainsFunc(conditions, func(matches func(r *http.Request) bool) bool { return !matches(r) })
 	}
 }
 
-// later fits all but the first requests that fit.
-func later(first int64, fits func(r *http.Request) bool) func(r *http.Request) bool {
+// afterFirst matches all matching requests but the first ones.
+func afterFirst(first int64, matches func(r *http.Request) bool) func(r *http.Request) bool {
 	var n atomic.Int64
-	return func(r *http.Request) bool { return fits(r) && n.Add(1) > first }
+	return func(r *http.Request) bool { return matches(r) && n.Add(1) > first }
 }
 
-// lacks fits requests without a header field.
-func lacks(field string) func(r *http.Request) bool {
+// lacksHeader matches requests without a header field.
+func lacksHeader(field string) func(r *http.Request) bool {
 	return func(r *http.Request) bool { return r.Header.Get(field) == "" }
 }
 
-func TestAServerHasLeaveToKeepClientsWaiting(t *testing.T) {
+// A server may limit its sessions, end a stream early and refuse a GET stream.
+func TestAcceptsPollingAndRefusedSessions(t *testing.T) {
 	t.Parallel()
 	const (
 		clients  = "streamable-http.clients"
@@ -274,18 +275,20 @@ func TestAServerHasLeaveToKeepClientsWaiting(t *testing.T) {
 		absent   = "streamable-http.version.absent"
 	)
 	handshake, stateless := spec.Handshake&spec.Since(spec.V2025_03_26), spec.Stateless
-	ofClients := says(`"mcpcheck-client-`)
-	sessionless := instead(all(ofClients, says(`"ping"`)), 0, 409)
+	ofClients := bodyContains(`"mcpcheck-client-`)
+	sessionless := replaceStatus(allOf(ofClients, bodyContains(`"ping"`)), 0, 409)
 	sessionless.Sessionless = true
-	tolerated(t, []leniency{
+	requireVerdicts(t, []allowedCase{
 		{
-			what: "no room for another session", check: clients, http: instead(later(3, says(`"initialize"`)), 0, 503),
-			in: handshake, want: reports.NotObserved,
+			what: "503 to further sessions", check: clients,
+			http: replaceStatus(afterFirst(3, bodyContains(`"initialize"`)), 0, 503), in: handshake,
+			want: reports.NotObserved,
 		},
-		{what: "polling", check: clients, http: polling(ofClients), in: handshake, want: reports.NotObserved},
+		{what: "polling", check: clients, http: answerByPolling(ofClients), in: handshake, want: reports.NotObserved},
 		{
-			what: "polling", check: absent, http: polling(all(says(`"ping"`), lacks("Mcp-Protocol-Version"))),
-			in: spec.Between(spec.V2025_06_18, spec.V2025_11_25), want: reports.NotObserved,
+			what: "polling", check: absent,
+			http: answerByPolling(allOf(bodyContains(`"ping"`), lacksHeader("Mcp-Protocol-Version"))),
+			in:   spec.Between(spec.V2025_06_18, spec.V2025_11_25), want: reports.NotObserved,
 		},
 		{
 			what: "one id twice without sessions", check: clients, http: sessionless, in: handshake,
@@ -293,30 +296,31 @@ func TestAServerHasLeaveToKeepClientsWaiting(t *testing.T) {
 		},
 		{
 			what: "one id twice without sessions", check: clients,
-			http: instead(all(ofClients, says(`"server/discover"`)), 0, 400), in: stateless,
+			http: replaceStatus(allOf(ofClients, bodyContains(`"server/discover"`)), 0, 400), in: stateless,
 			want: reports.NotObserved,
 		},
 		{
-			what: "one id twice in two sessions", check: clients, http: instead(all(ofClients, says(`"ping"`)), 0, 409),
-			in: handshake, want: reports.Warn,
+			what: "one id twice in two sessions", check: clients,
+			http: replaceStatus(allOf(ofClients, bodyContains(`"ping"`)), 0, 409), in: handshake,
+			want: reports.Warn,
 		},
 		{
-			what: "no right to listen", check: endpoint, http: instead(of(http.MethodGet), 0, 401), in: handshake,
-			want: reports.NotObserved,
+			what: "GET refused with 401", check: endpoint,
+			http: replaceStatus(hasMethod(http.MethodGet), 0, 401), in: handshake, want: reports.NotObserved,
 		},
 		{
-			what: "a failure to listen", check: endpoint, http: instead(of(http.MethodGet), 0, 500), in: handshake,
-			want: reports.NotObserved,
+			what: "GET fails with 500", check: endpoint,
+			http: replaceStatus(hasMethod(http.MethodGet), 0, 500), in: handshake, want: reports.NotObserved,
 		},
 		{
-			what: "nothing to listen to", check: endpoint, http: instead(of(http.MethodGet), 0, 405), in: handshake,
-			want: reports.Pass,
+			what: "GET refused with 405", check: endpoint,
+			http: replaceStatus(hasMethod(http.MethodGet), 0, 405), in: handshake, want: reports.Pass,
 		},
 	})
 }
 
-// That a connection is closed without an answer does not show that nobody listens.
-func TestOnlyWhoIsNotReachedIsBoundToLoopback(t *testing.T) {
+// A connection that is closed without an answer does not show that no process listens.
+func TestOnlyUnreachableAddressShowsLoopbackBinding(t *testing.T) {
 	const check = "streamable-http.bind.loopback"
 	for name, want := range map[string]reports.Verdict{"127.0.0.9": reports.NotObserved, "127.0.0.8": reports.Pass} {
 		site, end, err := server.HTTPTarget(transport.HTTP, server.Options{})
@@ -338,7 +342,7 @@ func TestOnlyWhoIsNotReachedIsBoundToLoopback(t *testing.T) {
 				_ = c.Close()
 			}
 		}()
-		o := quick()
+		o := shortDeadlines()
 		o.LocalAddresses = func() []netip.Addr { return []netip.Addr{netip.MustParseAddr(name)} }
 		checks, err := catalog.Select(catalog.Of(wire.Server, catalog.Checks()), []string{check}, nil)
 		if err != nil {
@@ -361,8 +365,8 @@ func TestOnlyWhoIsNotReachedIsBoundToLoopback(t *testing.T) {
 	}
 }
 
-// mismatching fits modern requests whose headers do not say what they say.
-func mismatching(r *http.Request) bool {
+// isMismatched matches stateless requests whose headers do not match their message.
+func isMismatched(r *http.Request) bool {
 	body, _ := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(strings.NewReader(string(body)))
 	m := wire.Parse(body)
@@ -371,30 +375,31 @@ func mismatching(r *http.Request) bool {
 		m.Method() != r.Header.Get("Mcp-Method"))
 }
 
-// What stands before a server chooses the status by which it refuses headers, and
-// need not say anything in JSON-RPC. Before a server on this machine stands nothing.
-func TestWhatStandsBeforeAServerRefusesInItsOwnWay(t *testing.T) {
+// An intermediary may refuse headers with any status and without JSON-RPC. A server on a
+// loopback address has no intermediary.
+func TestAcceptsHeaderRefusalByIntermediary(t *testing.T) {
 	t.Parallel()
-	var cases []leniency
+	var cases []allowedCase
 	for _, id := range []string{
 		"headers.refusal.code", "headers.refusal.status", "headers.version.missing", "headers.version.mismatch",
 	} {
-		for far, want := range map[bool]reports.Verdict{true: reports.NotObserved, false: reports.Fail} {
-			cases = append(cases, leniency{
-				what: "422", check: id, http: instead(mismatching, 0, 422), in: spec.Stateless, want: want, far: far,
+		for remote, want := range map[bool]reports.Verdict{true: reports.NotObserved, false: reports.Fail} {
+			cases = append(cases, allowedCase{
+				what: "422", check: id, http: replaceStatus(isMismatched, 0, 422), in: spec.Stateless, want: want,
+				remote:  remote,
 				options: server.Options{Revisions: spec.Stateless},
 			})
 		}
 	}
-	tolerated(t, cases)
+	requireVerdicts(t, cases)
 }
 
-// Who refuses what names nothing in the way that an ill-formed header is refused
-// in has not looked at the header.
-func TestARefusalOfANameIsNoneOfItsCharacters(t *testing.T) {
+// A server that refuses an unknown tool with the status for an invalid header has not
+// validated the header.
+func TestRefusedToolNameIsNotARefusedHeader(t *testing.T) {
 	t.Parallel()
-	unread := around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
-		if !says("mcpcheck_no_such_tool")(r) {
+	refusesName := wrapHTTP(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		if !bodyContains("mcpcheck_no_such_tool")(r) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -407,67 +412,67 @@ func TestARefusalOfANameIsNoneOfItsCharacters(t *testing.T) {
 	plain := server.Options{ChangeFeatures: func(l *server.Features) {
 		l.Tools = slices.DeleteFunc(l.Tools, func(tool *server.Tool) bool { return tool.Name == "check_branch" })
 	}}
-	tolerated(t, []leniency{
+	requireVerdicts(t, []allowedCase{
 		{
-			what: "400 to a tool that there is not", check: "headers.characters", http: unread, in: spec.Stateless,
+			what: "400 to an unknown tool", check: "headers.characters", http: refusesName, in: spec.Stateless,
 			want: reports.NotObserved, options: plain,
 		},
 		{what: "conforming", check: "headers.characters", in: spec.Stateless, want: reports.Pass, options: plain},
 	})
 }
 
-// A server of both eras may look for a session that a request names.
-func TestServersOfBothErasMayKnowSessions(t *testing.T) {
+// A server of both eras may look up the session that a stateless request names.
+func TestAcceptsSessionLookupByServerOfBothEras(t *testing.T) {
 	t.Parallel()
 	const session, event = "streamable-http.session.none", "streamable-http.event.id.ignored"
 	named := func(field string) server.HTTP {
-		return instead(all(says("io.modelcontextprotocol/protocolVersion"), func(r *http.Request) bool {
+		return replaceStatus(allOf(bodyContains("io.modelcontextprotocol/protocolVersion"), func(r *http.Request) bool {
 			return r.Header.Get(field) != ""
 		}), 0, 404)
 	}
-	alone := server.Options{Revisions: spec.Stateless}
-	tolerated(t, []leniency{
+	statelessOnly := server.Options{Revisions: spec.Stateless}
+	requireVerdicts(t, []allowedCase{
 		{what: "both", check: session, http: named("Mcp-Session-Id"), in: spec.Stateless, want: reports.Pass},
 		{what: "both", check: event, http: named("Last-Event-ID"), in: spec.Stateless, want: reports.NotApplicable},
 		{
-			what: "one", check: session, http: named("Mcp-Session-Id"), in: spec.Stateless, want: reports.Warn,
-			options: alone,
+			what: "stateless only", check: session, http: named("Mcp-Session-Id"), in: spec.Stateless,
+			want: reports.Warn, options: statelessOnly,
 		},
 		{
-			what: "one", check: event, http: named("Last-Event-ID"), in: spec.Stateless, want: reports.Warn,
-			options: alone,
+			what: "stateless only", check: event, http: named("Last-Event-ID"), in: spec.Stateless,
+			want: reports.Warn, options: statelessOnly,
 		},
 	})
 }
 
-// That a request with a foreign Origin came to nothing is no refusal.
-func TestOnlyARefusalShowsThatOriginsAreValidated(t *testing.T) {
+// A request with a foreign Origin that fails for another reason is not refused.
+func TestOnlyRefusalShowsOriginValidation(t *testing.T) {
 	t.Parallel()
 	const validated = "streamable-http.origin.validated"
-	strange := func(r *http.Request) bool { return r.Header.Get("Origin") != "" }
-	silent := around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
-		if strange(r) {
+	hasOrigin := func(r *http.Request) bool { return r.Header.Get("Origin") != "" }
+	silent := wrapHTTP(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		if hasOrigin(r) {
 			panic(http.ErrAbortHandler)
 		}
 		next.ServeHTTP(w, r)
 	})
-	tolerated(t, []leniency{
+	requireVerdicts(t, []allowedCase{
 		{what: "no answer", check: validated, http: silent, want: reports.NotObserved},
-		{what: "a failure", check: validated, http: instead(strange, 0, 500), want: reports.NotObserved},
+		{what: "a failure", check: validated, http: replaceStatus(hasOrigin, 0, 500), want: reports.NotObserved},
 		{what: "a refusal", check: validated, want: reports.Pass},
 	})
 }
 
-// resting has calls of tools, those with a progress token or all, rest before they
-// are answered.
-func resting(rest time.Duration, token string) func(next server.Handler) server.Handler {
+// delayToolCalls delays the answers to tool calls with a progress token, or to all tool
+// calls if the token is "".
+func delayToolCalls(delay time.Duration, token string) func(next server.Handler) server.Handler {
 	return func(next server.Handler) server.Handler {
 		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
 			v, problem := next(ctx, r)
 			meta, _ := r.Params["_meta"].(server.Object)
 			if r.Method == "tools/call" && (token == "" || fmt.Sprintf("%q", meta["progressToken"]) == token) {
 				select {
-				case <-time.After(rest):
+				case <-time.After(delay):
 				case <-ctx.Done():
 				}
 			}
@@ -476,32 +481,32 @@ func resting(rest time.Duration, token string) func(next server.Handler) server.
 	}
 }
 
-// resumes reports whether a request resumes a stream.
-func resumes(r *http.Request) bool {
+// isResumption reports whether a request resumes a stream.
+func isResumption(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.Header.Get("Last-Event-ID") != ""
 }
 
-// briefStreams ends each resumed stream soon; it can be resumed again.
-func briefStreams() server.Options {
-	brief := server.Options{Handler: resting(120*time.Millisecond, `"mcpcheck-lost"`)}
-	brief.HTTP = around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
-		if resumes(r) {
+// shortResumedStreams ends each resumed stream early; it can be resumed again.
+func shortResumedStreams() server.Options {
+	o := server.Options{Handler: delayToolCalls(120*time.Millisecond, `"mcpcheck-lost"`)}
+	o.HTTP = wrapHTTP(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		if isResumption(r) {
 			ctx, cancel := context.WithTimeout(r.Context(), 20*time.Millisecond)
 			defer cancel()
 			r = r.WithContext(ctx)
 		}
 		next.ServeHTTP(w, r)
 	})
-	return brief
+	return o
 }
 
-// oneStreamAtATime ends the stream of a GET when the session opens another.
-func oneStreamAtATime() server.Options {
+// singleGETStream ends the stream of a GET when the session opens another.
+func singleGETStream() server.Options {
 	var mu sync.Mutex
-	ends := map[string]context.CancelFunc{} // of the streams to listen on, by session
-	single := server.Options{Handler: resting(70*time.Millisecond, "")}
-	single.HTTP = around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet || resumes(r) {
+	ends := map[string]context.CancelFunc{} // of the GET streams, by session
+	single := server.Options{Handler: delayToolCalls(70*time.Millisecond, "")}
+	single.HTTP = wrapHTTP(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet || isResumption(r) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -517,7 +522,7 @@ func oneStreamAtATime() server.Options {
 	})
 	single.HTTP.Replay = func(server.Replayer) server.Replayer {
 		return func(_ *server.Stream, missed []server.Event, others []*server.Stream) []server.Event {
-			for _, o := range slices.Backward(others) { // what was said on the one that took its place
+			for _, o := range slices.Backward(others) { // the events of the stream that replaced it
 				if all := o.Events(); len(all) > 0 && all[0].Frame != nil && all[0].Frame.Request == nil {
 					return append(missed, all...)
 				}
@@ -528,9 +533,9 @@ func oneStreamAtATime() server.Options {
 	return single
 }
 
-// Streams may end at any time, a message may be logged twice, and a new stream of a
-// GET may replace the one before.
-func TestAcceptsAllowedHandlingOfStreams(t *testing.T) {
+// Streams may end at any time, a message may be logged twice, and a new GET stream may
+// replace the previous one.
+func TestAcceptsAllowedUseOfStreams(t *testing.T) {
 	t.Parallel()
 	const (
 		cursor     = "streamable-http.replay.cursor"
@@ -543,16 +548,16 @@ func TestAcceptsAllowedHandlingOfStreams(t *testing.T) {
 			if r.Method != "tools/call" {
 				return next(ctx, r)
 			}
-			said := server.Object{"level": "error", "data": "The tide is out"}
-			r.Notify("notifications/message", said)
+			entry := server.Object{"level": "error", "data": "The tide is out"}
+			r.Notify("notifications/message", entry)
 			v, problem := next(ctx, r)
-			r.Notify("notifications/message", said)
+			r.Notify("notifications/message", entry)
 			return v, problem
 		}
 	}}
-	tolerated(t, []leniency{
+	requireVerdicts(t, []allowedCase{
 		{what: "the same log twice", check: cursor, options: logging, in: handshake, want: reports.Pass},
-		{what: "brief streams", check: disconnect, options: briefStreams(), in: handshake},
-		{what: "one stream at a time", check: once, options: oneStreamAtATime(), in: handshake},
+		{what: "short streams", check: disconnect, options: shortResumedStreams(), in: handshake},
+		{what: "one stream at a time", check: once, options: singleGETStream(), in: handshake},
 	})
 }

@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// Most of these tests wait for what does not come, and so do it beside one another.
-// The flag is set by its value: Ginkgo runs in no process that was given it.
+// Most of these tests wait for timeouts, so more of them run at once than the machine has
+// cores. The flag is set by its value: Ginkgo does not run in a process that has it as an
+// argument.
 func TestMain(m *testing.M) {
 	if err := flag.Lookup("test.parallel").Value.Set("10"); err != nil {
 		panic(err)

@@ -15,15 +15,15 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/catalog"
 )
 
-// skillsRun runs the checks under the profile against the reference, and returns
-// the outcomes of those of the skills extension by what follows official.skills.
-// Of the others none may object.
-func skillsRun(t *testing.T, edit func(*server.Features),
+// runSkillsChecks runs the checks of the profile against the reference. It returns the
+// outcomes of the skills extension by their id without official.skills. No other check may
+// fail or warn.
+func runSkillsChecks(t *testing.T, edit func(*server.Features),
 	handler func(next server.Handler) server.Handler) map[string]reports.Outcome {
 	t.Helper()
 	run, err := Run(t.Context(), server.Target("reference",
 		server.Options{Official: true, StepDelay: time.Millisecond, ChangeFeatures: edit, Handler: handler}), Options{
-		Revisions: []spec.Revision{spec.V2026_07_28}, Session: patient(), Profile: catalog.Official,
+		Revisions: []spec.Revision{spec.V2026_07_28}, Session: longDeadlines(), Profile: catalog.Official,
 		Allow: func(string) bool { return true },
 	})
 	if err != nil {
@@ -38,13 +38,15 @@ func skillsRun(t *testing.T, edit func(*server.Features),
 		}
 	}
 	if len(out) < 30 {
-		t.Fatalf("%d checks of the extension were there", len(out))
+		t.Fatalf("%d checks of the extension were run, want at least 30", len(out))
 	}
 	return out
 }
 
-// verdicts asserts what the checks say; those that are not named say other.
-func verdicts(t *testing.T, got map[string]reports.Outcome, other reports.Verdict, named map[reports.Verdict]string) {
+// requireSkillsVerdicts compares the verdicts of the checks. Checks that are not named
+// must have the verdict other.
+func requireSkillsVerdicts(t *testing.T, got map[string]reports.Outcome, other reports.Verdict,
+	named map[reports.Verdict]string) {
 	t.Helper()
 	for name, o := range got {
 		want := other
@@ -59,91 +61,90 @@ func verdicts(t *testing.T, got map[string]reports.Outcome, other reports.Verdic
 	}
 }
 
-// No server needs to have the extension.
-func TestWhoHasNoSkillsExtensionIsNotJudgedByIt(t *testing.T) {
+// A server need not have the extension. Without it no request of the extension is sent.
+func TestSkillsExtensionIsOptional(t *testing.T) {
 	t.Parallel()
-	asked := make(chan string, 1000)
-	got := skillsRun(t, func(l *server.Features) {
+	sent := make(chan string, 1000)
+	got := runSkillsChecks(t, func(l *server.Features) {
 		delete(l.Capabilities["extensions"].(server.Object), "io.modelcontextprotocol/skills")
 		l.Skills = nil
 	}, func(next server.Handler) server.Handler {
 		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
 			if strings.HasPrefix(r.Method, "skills/") || r.Method == "resources/directory/read" {
-				asked <- r.Method
+				sent <- r.Method
 			}
 			return next(ctx, r)
 		}
 	})
-	verdicts(t, got, reports.NotApplicable, nil)
-	if len(asked) > 0 {
-		t.Errorf("%s was called, which is not declared", <-asked)
+	requireSkillsVerdicts(t, got, reports.NotApplicable, nil)
+	if len(sent) > 0 {
+		t.Errorf("%s was sent, although the server does not declare it", <-sent)
 	}
 }
 
 // A list may be empty (SEP-2640, listing skills).
-func TestWhoListsNoSkillsIsNotFailed(t *testing.T) {
+func TestAcceptsEmptyListOfSkills(t *testing.T) {
 	t.Parallel()
-	got := skillsRun(t, func(l *server.Features) { l.Skills = nil }, nil)
-	verdicts(t, got, reports.NotObserved, map[reports.Verdict]string{
+	got := runSkillsChecks(t, func(l *server.Features) { l.Skills = nil }, nil)
+	requireSkillsVerdicts(t, got, reports.NotObserved, map[reports.Verdict]string{
 		reports.Pass: "declared declared.resources list list.cached get.unknown directory.refused",
 	})
 }
 
-// Who declares an empty object reads no directories, and is not asked to.
-func TestWhoReadsNoDirectoriesIsNotAskedTo(t *testing.T) {
+// A server that declares an empty object has no resources/directory/read.
+func TestDoesNotReadUndeclaredDirectories(t *testing.T) {
 	t.Parallel()
-	got := skillsRun(t, func(l *server.Features) {
+	got := runSkillsChecks(t, func(l *server.Features) {
 		l.Capabilities["extensions"].(server.Object)["io.modelcontextprotocol/skills"] = server.Object{}
 	}, func(next server.Handler) server.Handler {
 		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
 			if r.Method == "resources/directory/read" {
-				t.Error("resources/directory/read was called, which is not declared")
+				t.Error("resources/directory/read was sent, although the server does not declare it")
 			}
 			return next(ctx, r)
 		}
 	})
-	verdicts(t, got, reports.Pass, map[reports.Verdict]string{
+	requireSkillsVerdicts(t, got, reports.Pass, map[reports.Verdict]string{
 		reports.NotApplicable: "directory directory.children directory.subdirectories directory.pages " +
 			"directory.refused",
 	})
 }
 
-// Skills that are all dynamic tell of no files, and their SKILL.md is judged all
-// the same.
-func TestDynamicSkillsAreJudgedByWhatTheyTell(t *testing.T) {
+// Dynamic skills list no files. Their SKILL.md is still judged.
+func TestJudgesSkillFilesOfDynamicSkills(t *testing.T) {
 	t.Parallel()
-	got := skillsRun(t, func(l *server.Features) {
+	got := runSkillsChecks(t, func(l *server.Features) {
 		for _, s := range l.Skills {
 			s.Dynamic = true
 		}
 	}, nil)
-	verdicts(t, got, reports.Pass, map[reports.Verdict]string{
+	requireSkillsVerdicts(t, got, reports.Pass, map[reports.Verdict]string{
 		reports.NotObserved: "manifest.complete manifest.within manifest.digest manifest.size manifest.limits " +
 			"read.bytes directory.subdirectories",
 	})
 }
 
-// A server may serve its skills under a scheme of its own (SEP-2640, resource
-// mapping), of which nothing more is said.
-func TestSkillsOfAnotherSchemeAreAsGood(t *testing.T) {
+// A server may serve its skills under a scheme of its own (SEP-2640, resource mapping).
+// No clause states more about such a scheme.
+func TestAcceptsSkillsOfAnotherScheme(t *testing.T) {
 	t.Parallel()
-	got := skillsRun(t, func(l *server.Features) {
+	got := runSkillsChecks(t, func(l *server.Features) {
 		for _, s := range l.Skills {
 			s.Root = strings.Replace(s.Root, "skill://", "library://skills/", 1)
 		}
 	}, nil)
-	verdicts(t, got, reports.Pass, map[reports.Verdict]string{
+	requireSkillsVerdicts(t, got, reports.Pass, map[reports.Verdict]string{
 		reports.NotObserved: "entry.path read.mime-type listed meta",
 	})
 }
 
-// A file may change between the entry and the read of it: an entry that is asked
-// for anew tells what is read then (SEP-2640, verification on read).
-func TestSkillsThatChangeAreAskedForAgain(t *testing.T) {
+// A file may change after its entry was read. A new request for the entry returns the
+// digest of the new content (SEP-2640, verification on read).
+func TestRequestsChangedSkillsAgain(t *testing.T) {
 	t.Parallel()
 	const file = "skill://desk/lending/references/loans.md"
 	var changed atomic.Bool
-	got := skillsRun(t, nil, func(next server.Handler) server.Handler {
+	got := runSkillsChecks(t, nil, func(next server.Handler) server.Handler {
 		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
 			if r.Method == "resources/read" && r.Params["uri"] == file {
 				changed.Store(true)
@@ -166,13 +167,13 @@ func TestSkillsThatChangeAreAskedForAgain(t *testing.T) {
 	if !changed.Load() {
 		t.Error("the file was not read")
 	}
-	verdicts(t, got, reports.Pass, nil)
+	requireSkillsVerdicts(t, got, reports.Pass, nil)
 }
 
-// What is left out of a long list is said.
-func TestOfManySkillsSomeAreRead(t *testing.T) {
+// A note states how many skills of a long list were read.
+func TestReadsSampleOfManySkills(t *testing.T) {
 	t.Parallel()
-	got := skillsRun(t, func(l *server.Features) {
+	got := runSkillsChecks(t, func(l *server.Features) {
 		i := slices.IndexFunc(l.Skills, func(s *server.Skill) bool {
 			return strings.HasSuffix(s.Root, "/opening-hours")
 		})
@@ -182,7 +183,7 @@ func TestOfManySkillsSomeAreRead(t *testing.T) {
 			l.Skills = append(l.Skills, &more)
 		}
 	}, nil)
-	verdicts(t, got, reports.Pass, map[reports.Verdict]string{reports.Warn: "entry.name.unique"})
+	requireSkillsVerdicts(t, got, reports.Pass, map[reports.Verdict]string{reports.Warn: "entry.name.unique"})
 	for _, name := range []string{"get", "read", "read.bytes", "directory"} {
 		if notes := strings.Join(got[name].Notes, "; "); !strings.Contains(notes,
 			"10 of 15 skills were requested and read") {

@@ -14,9 +14,10 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/catalog"
 )
 
-// tasksRun runs all checks against the reference with the contract, and returns
-// how many requests declared the tasks extension.
-func tasksRun(t *testing.T, profile string, edit func(*server.Features),
+// runTasksChecks runs all checks against the reference with the contract. It returns how
+// many requests declared the tasks extension. The server ignores the member swallow of
+// subscription filters.
+func runTasksChecks(t *testing.T, profile string, edit func(*server.Features),
 	swallow string) (declared int, run *reports.Run) {
 	t.Helper()
 	var n atomic.Int64
@@ -37,9 +38,8 @@ func tasksRun(t *testing.T, profile string, edit func(*server.Features),
 		},
 	}
 	run, err := Run(t.Context(), server.Target("reference", o), Options{
-		Revisions: []spec.Revision{spec.V2026_07_28}, Session: patient(), Profile: profile, Allow: func(string) bool {
-			return true
-		},
+		Revisions: []spec.Revision{spec.V2026_07_28}, Session: longDeadlines(), Profile: profile,
+		Allow: func(string) bool { return true },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -47,11 +47,11 @@ func tasksRun(t *testing.T, profile string, edit func(*server.Features),
 	return int(n.Load()), run
 }
 
-// A server may answer by tasks whoever declares the extension; what a run without
-// the profile sees of it does not change.
-func TestTheTasksExtensionIsDeclaredUnderTheProfileAlone(t *testing.T) {
+// A server may answer with tasks if a client declares the extension. A run without the
+// profile does not declare it.
+func TestDeclaresTasksExtensionInProfileOnly(t *testing.T) {
 	t.Parallel()
-	declared, run := tasksRun(t, "", nil, "")
+	declared, run := runTasksChecks(t, "", nil, "")
 	if declared != 0 {
 		t.Errorf("without the profile %d requests declare the extension", declared)
 	}
@@ -60,15 +60,16 @@ func TestTheTasksExtensionIsDeclaredUnderTheProfileAlone(t *testing.T) {
 			t.Errorf("without the profile %s is %s: %s", o.ID, o.Verdict, o.Detail)
 		}
 	}
-	if declared, _ = tasksRun(t, catalog.Official, nil, ""); declared == 0 {
+	if declared, _ = runTasksChecks(t, catalog.Official, nil, ""); declared == 0 {
 		t.Error("with the profile no request declares the extension")
 	}
 }
 
-// No server needs to have the extension, nor with it the notifications of tasks.
-func TestWhoHasNoTasksExtensionIsNotJudgedByIt(t *testing.T) {
+// A server need not have the extension, and a server with the extension need not notify
+// of tasks.
+func TestTasksExtensionIsOptional(t *testing.T) {
 	t.Parallel()
-	_, run := tasksRun(t, catalog.Official, func(l *server.Features) {
+	_, run := runTasksChecks(t, catalog.Official, func(l *server.Features) {
 		delete(l.Capabilities, "extensions")
 		l.Tools = slices.DeleteFunc(l.Tools, func(tool *server.Tool) bool {
 			return tool.TaskSupport != "" && tool.In == spec.Stateless || tool.Name == "greet"
@@ -85,9 +86,9 @@ func TestWhoHasNoTasksExtensionIsNotJudgedByIt(t *testing.T) {
 		}
 	}
 	if seen == 0 {
-		t.Error("no check of the extension was there")
+		t.Error("no check of the extension was run")
 	}
-	_, run = tasksRun(t, catalog.Official, nil, "taskIds")
+	_, run = runTasksChecks(t, catalog.Official, nil, "taskIds")
 	for _, o := range run.Outcomes {
 		if strings.HasPrefix(o.ID, "official.tasks.notifications") && o.Verdict != reports.NotObserved {
 			t.Errorf("%s is %s: %s", o.ID, o.Verdict, o.Detail)

@@ -36,9 +36,9 @@ const scenarios = `
 	tasks-request-headers tasks-dispatch-and-envelope tasks-status-notifications tasks-required-task-error
 	tasks-mrtr-composition sep-2640-skills-directory sep-2640-skills-enumeration sep-2640-skills-manifest`
 
-// Every scenario of the public suite is judged by checks of ours, or it is said
-// why not; and every check of the contract has its scenario.
-func TestEveryScenarioHasItsCounterpart(t *testing.T) {
+// Every scenario of the public suite has checks as its counterpart, or a reason why not.
+// Every check of the contract belongs to a scenario.
+func TestEveryOfficialScenarioHasCounterpart(t *testing.T) {
 	official, err := fixtures.ReadOfficial()
 	if err != nil {
 		t.Fatal(err)
@@ -48,17 +48,17 @@ func TestEveryScenarioHasItsCounterpart(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range official {
 		if seen[c.Name()] {
-			t.Errorf("%s stands twice", c.Name())
+			t.Errorf("%s is listed twice", c.Name())
 		}
 		seen[c.Name()], seen[c.Scenario] = true, true
 		if (len(c.Ours) > 0) == (c.Why != "") || c.In() == 0 {
-			t.Errorf("%s is neither mapped nor excused, or both, or of no revision", c.Name())
+			t.Errorf("%s must have either checks or a reason, and a revision", c.Name())
 		}
 		for _, id := range c.Ours {
 			mapped[id] = true
 			i := slices.IndexFunc(checks, func(k check.Check) bool { return k.ID == id })
 			if i < 0 || checks[i].In&c.In() == 0 {
-				t.Errorf("%s is judged by %s, which is no check of servers at its revisions", c.Name(), id)
+				t.Errorf("%s has the counterpart %s, which is no check of servers at its revisions", c.Name(), id)
 			}
 		}
 	}
@@ -69,12 +69,12 @@ func TestEveryScenarioHasItsCounterpart(t *testing.T) {
 	}
 	for _, c := range checks {
 		if c.Profile == catalog.Official && (!mapped[c.ID] || !seen[c.Spec]) {
-			t.Errorf("%s, of the scenario %q, is the counterpart of nothing", c.ID, c.Spec)
+			t.Errorf("%s names the scenario %q, which does not list it", c.ID, c.Spec)
 		}
 	}
 }
 
-func TestCounterpartsAreOfTheirRevisions(t *testing.T) {
+func TestCounterpartsDependOnRevision(t *testing.T) {
 	official, err := fixtures.ReadOfficial()
 	if err != nil {
 		t.Fatal(err)
@@ -88,9 +88,9 @@ func TestCounterpartsAreOfTheirRevisions(t *testing.T) {
 	}
 }
 
-// calls runs all checks against a reference whose image tool does not say
-// that it only reads, and returns the arguments that it was called with.
-func calls(t *testing.T, profile string) (args []string, run *reports.Run) {
+// runWithImageTool runs all checks against a reference whose image tool is not declared
+// read-only. It returns the arguments of the calls of that tool.
+func runWithImageTool(t *testing.T, profile string) (args []string, run *reports.Run) {
 	t.Helper()
 	var mu sync.Mutex
 	o := server.Options{
@@ -115,7 +115,7 @@ func calls(t *testing.T, profile string) (args []string, run *reports.Run) {
 		},
 	}
 	run, err := Run(t.Context(), server.Target("reference", o), Options{
-		Revisions: []spec.Revision{spec.V2026_07_28}, Session: patient(), Profile: profile,
+		Revisions: []spec.Revision{spec.V2026_07_28}, Session: longDeadlines(), Profile: profile,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -133,17 +133,16 @@ func keys(v any) (out []string) {
 	return out
 }
 
-// A profile has its checks run and its tools called, with valid arguments
-// alone.
-func TestAProfileAllowsItsTools(t *testing.T) {
+// With a profile its checks are run and its tools are called, with valid arguments only.
+func TestProfileAllowsItsTools(t *testing.T) {
 	t.Parallel()
-	args, run := calls(t, "")
+	args, run := runWithImageTool(t, "")
 	if len(args) > 0 || slices.ContainsFunc(run.Outcomes, func(o reports.Outcome) bool {
 		return o.Area == catalog.Official
 	}) {
-		t.Errorf("without the profile the tool is called: %q, or its checks are run", args)
+		t.Errorf("without the profile its checks are run, or its tool is called with %q", args)
 	}
-	args, run = calls(t, catalog.Official)
+	args, run = runWithImageTool(t, catalog.Official)
 	if len(args) == 0 || slices.ContainsFunc(args, func(a string) bool { return a != "test_image_content " }) {
 		t.Errorf("with the profile the tool is called with %q", args)
 	}
@@ -155,7 +154,7 @@ func TestAProfileAllowsItsTools(t *testing.T) {
 	}
 }
 
-func TestAProfileClaimsNoRule(t *testing.T) {
+func TestCheckOfProfileClaimsNoRule(t *testing.T) {
 	c := check.Check{
 		ID: "a.b", Says: "x", Level: spec.Must, In: spec.Every, On: 1, Of: wire.Server, Profile: "p", Spec: "s",
 		Idle: "i", Probe: func(*check.T) {},

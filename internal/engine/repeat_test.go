@@ -10,22 +10,24 @@ import (
 	"github.com/mcpcheck/mcpcheck/reports"
 )
 
-// What failed while another instance ran is asked anew, alone: what a trial
-// remembers of the first time shows nothing, and a check that takes an instance
-// beside the shared session needs it as much as one that has its own.
-func TestWhatFailsBesideAnotherInstanceIsAskedAnewAlone(t *testing.T) {
+// A check that failed while another instance of the server ran is repeated alone. The
+// repetition uses nothing that the first attempt memorized. It also covers a check that
+// uses another instance beside the shared session.
+func TestRepeatsFailureBesideAnotherInstanceAlone(t *testing.T) {
 	t.Parallel()
-	for name, mute := range map[string]int32{"once": 1, "always": 1000} {
-		var asked atomic.Int32
-		target := answering(name, func(m wire.Message) string {
+	for name, unanswered := range map[string]int32{"once": 1, "always": 1000} {
+		var requests atomic.Int32
+		target := functionTarget(name, func(m wire.Message) string {
 			_, err := spec.ParseRevision(m.Params().Get("protocolVersion").String())
 			if m.Method() == "initialize" && err != nil && m.Params().Get("clientInfo").IsObject() &&
-				asked.Add(1) <= mute {
+				requests.Add(1) <= unanswered {
 				return ""
 			}
-			return minimal(m)
+			return answerMinimally(m)
 		})
-		run := judged(t, target, func(o *Options) { o.Confirm, o.Revisions = true, []spec.Revision{spec.V2025_11_25} })
+		run := runAllChecks(t, target, func(o *Options) {
+			o.Confirm, o.Revisions = true, []spec.Revision{spec.V2025_11_25}
+		})
 		for _, o := range run.Outcomes {
 			if o.ID != "versioning.counter-offer" {
 				continue
@@ -33,14 +35,14 @@ func TestWhatFailsBesideAnotherInstanceIsAskedAnewAlone(t *testing.T) {
 			if want := map[string]reports.Verdict{
 				"once": reports.Pass, "always": reports.Fail,
 			}[name]; o.Verdict != want {
-				t.Errorf("a version that is mute %s: %s (%s), want %s", name, o.Verdict, o.Detail, want)
+				t.Errorf("unanswered %s: %s (%s), want %s", name, o.Verdict, o.Detail, want)
 			}
-			if told := strings.Contains(strings.Join(o.Notes, " "), "not alone"); told != (name == "once") {
-				t.Errorf("a version that is mute %s has the notes %q", name, o.Notes)
+			if noted := strings.Contains(strings.Join(o.Notes, " "), "not alone"); noted != (name == "once") {
+				t.Errorf("unanswered %s: the notes are %q", name, o.Notes)
 			}
 		}
-		if asked.Load() < 2 {
-			t.Errorf("mute %s: asked %d times", name, asked.Load())
+		if requests.Load() < 2 {
+			t.Errorf("unanswered %s: %d requests, want at least 2", name, requests.Load())
 		}
 	}
 }

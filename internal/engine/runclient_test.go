@@ -22,9 +22,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// clientWaits are waits that are short, but long enough for a client in this
-// process on a busy machine.
-func clientWaits() session.Options {
+// clientDeadlines are long enough for a client in this process on a busy machine.
+func clientDeadlines() session.Options {
 	o := session.DefaultOptions()
 	o.Timeout, o.StartTimeout, o.Grace = time.Second, 5*time.Second, time.Second
 	return o
@@ -36,13 +35,13 @@ func referenceClient(o client.Options) script.StdioFunc {
 	}}
 }
 
-func TestHonestClientConforms(t *testing.T) {
+func TestPassesReferenceClient(t *testing.T) {
 	legacy := client.DefaultOptions()
 	legacy.HandshakeFirst = true
 	for name, o := range map[string]client.Options{"dual era": client.DefaultOptions(), "legacy first": legacy} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			run, err := RunClient(t.Context(), referenceClient(o), Options{Session: clientWaits()})
+			run, err := RunClient(t.Context(), referenceClient(o), Options{Session: clientDeadlines()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,7 +59,7 @@ func TestHonestClientConforms(t *testing.T) {
 					t.Errorf("%s at %s: %s: %s%s", out.ID, out.Revision, out.Verdict, out.Detail, out.Cause)
 				case reports.NotObserved:
 					if unobserved[out.ID] == "" {
-						t.Errorf("%s at %s is not observed, and not known to be", out.ID, out.Revision)
+						t.Errorf("%s at %s is not observed, and is not listed as unobserved", out.ID, out.Revision)
 					}
 				}
 			}
@@ -71,8 +70,8 @@ func TestHonestClientConforms(t *testing.T) {
 	}
 }
 
-// unobserved are the checks that the reference client gives no subject to, though
-// it speaks the revision, and why.
+// unobserved are the checks that have no subject in sessions with the reference client,
+// although it has the revision, and the reasons.
 var unobserved = map[string]string{
 	"versioning.client.offer":               "the client offers its newest revision only",
 	"versioning.client.unknown.stops":       "likewise: the session is judged by what was offered",
@@ -82,9 +81,9 @@ var unobserved = map[string]string{
 	"jsonrpc.client.notification.no-id":     "likewise",
 }
 
-// Every fault, at every revision, sets off exactly the checks that it names, by
-// a client whose newest revision that is.
-func TestClientFaultsSetOffExactlyTheirChecks(t *testing.T) {
+// Every fault fails exactly the checks that it names, at every revision. The client has
+// that revision as its newest.
+func TestClientFaultsFailExactlyTheirChecks(t *testing.T) {
 	checks := catalog.Of(wire.Client, catalog.Checks())
 	in := map[string]spec.Set{}
 	for _, c := range checks {
@@ -102,7 +101,7 @@ func TestClientFaultsSetOffExactlyTheirChecks(t *testing.T) {
 				o.Revisions = spec.Until(rev).Revisions()
 				f.Apply(&o)
 				run, err := RunClient(t.Context(), referenceClient(o),
-					Options{Checks: checks, Revisions: []spec.Revision{rev}, Session: clientWaits()})
+					Options{Checks: checks, Revisions: []spec.Revision{rev}, Session: clientDeadlines()})
 				if err != nil {
 					t.Errorf("%s at %s: %v", f.Name, rev, err)
 					return
@@ -118,9 +117,9 @@ func TestClientFaultsSetOffExactlyTheirChecks(t *testing.T) {
 					case out.Verdict == reports.Broken || out.Verdict == reports.NotRun:
 						t.Errorf("%s at %s: %s is %s: %s%s", f.Name, rev, out.ID, out.Verdict, out.Detail, out.Cause)
 					case off && !want[out.ID]:
-						t.Errorf("%s at %s also sets off %s: %s", f.Name, rev, out.ID, out.Detail)
+						t.Errorf("%s at %s also fails %s: %s", f.Name, rev, out.ID, out.Detail)
 					case !off && want[out.ID]:
-						t.Errorf("%s at %s does not set off %s: %s %s", f.Name, rev, out.ID, out.Verdict, out.Detail)
+						t.Errorf("%s at %s does not fail %s: %s %s", f.Name, rev, out.ID, out.Verdict, out.Detail)
 					case off && len(out.Frames) == 0:
 						t.Errorf("%s at %s: %s shows no frames", f.Name, rev, out.ID)
 					}
@@ -131,9 +130,9 @@ func TestClientFaultsSetOffExactlyTheirChecks(t *testing.T) {
 	wait.Wait()
 }
 
-// Every check of clients is proven by a fault or a violation, and a fault names
-// only what exists. Where no fault derives its rows from a check, each row that
-// the check claims is broken by a fault or violation.
+// A fault or a violation proves every check of clients, and faults name existing checks
+// only. If no fault derives its rows from a check, a fault or a violation breaks each row
+// that the check claims.
 func TestClientChecksAreProven(t *testing.T) {
 	type proof struct{ row, check string }
 	proven := map[proof]bool{}
@@ -145,7 +144,7 @@ func TestClientChecksAreProven(t *testing.T) {
 	names := map[string]bool{}
 	for _, f := range fault.Clients() {
 		if names[f.Name] || f.Does == "" || len(f.CaughtBy) == 0 || len(f.Also) > 3 {
-			t.Errorf("fault %s is not complete, or there twice", f.Name)
+			t.Errorf("fault %s is incomplete or listed twice", f.Name)
 		}
 		names[f.Name] = true
 		for _, id := range slices.Concat(f.CaughtBy, slices.Collect(maps.Keys(f.Also))) {
@@ -178,14 +177,14 @@ func TestClientChecksAreProven(t *testing.T) {
 		}
 		for _, row := range c.Rules {
 			if !derived[c.ID] && !proven[proof{row, c.ID}] {
-				t.Errorf("nothing that breaks %s proves %s, which claims it", row, c.ID)
+				t.Errorf("no fault or violation that breaks %s proves %s, which claims it", row, c.ID)
 			}
 		}
 	}
 }
 
-// Ginkgo only drives: with it and without, the verdicts are the same.
-func TestBothWaysJudgeAClientAlike(t *testing.T) {
+// A run with Ginkgo and one without give the same verdicts.
+func TestGinkgoDoesNotChangeVerdictsOfClient(t *testing.T) {
 	f, err := fault.LookupClient("client-error-code-text")
 	if err != nil {
 		t.Fatal(err)
@@ -202,8 +201,8 @@ func TestBothWaysJudgeAClientAlike(t *testing.T) {
 		}
 		return out
 	}
-	direct := verdicts(RunClient(t.Context(), referenceClient(o), Options{Session: clientWaits()}))
-	driven := verdicts(RunClient(t.Context(), referenceClient(o), Options{Session: clientWaits()}))
+	direct := verdicts(RunClient(t.Context(), referenceClient(o), Options{Session: clientDeadlines()}))
+	driven := verdicts(RunClient(t.Context(), referenceClient(o), Options{Session: clientDeadlines()}))
 	if !maps.Equal(direct, driven) || direct["jsonrpc.client.error.code.integer 2025-11-25"] != reports.Fail {
 		t.Errorf("without Ginkgo %v\nwith it %v", direct, driven)
 	}

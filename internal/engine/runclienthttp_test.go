@@ -25,7 +25,7 @@ func referenceClientAt(o client.Options, over transport.Kind) script.HTTPFunc {
 	}}
 }
 
-func TestHonestClientConformsOverHTTP(t *testing.T) {
+func TestPassesReferenceClientOverHTTP(t *testing.T) {
 	legacy := client.DefaultOptions()
 	legacy.HandshakeFirst = true
 	old := client.DefaultOptions()
@@ -41,7 +41,7 @@ func TestHonestClientConformsOverHTTP(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			run, err := RunClient(t.Context(), referenceClientAt(c.o, c.over), Options{Session: clientWaits()})
+			run, err := RunClient(t.Context(), referenceClientAt(c.o, c.over), Options{Session: clientDeadlines()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,10 +58,10 @@ func TestHonestClientConformsOverHTTP(t *testing.T) {
 				case reports.Pass:
 					passed++
 				case reports.NotObserved:
-					// Who speaks the oldest revision alone cannot offer less.
+					// A client with the oldest revision only cannot offer an older one.
 					if unobserved[out.ID] == "" && !(c.over == transport.SSE &&
 						out.ID == "versioning.client.offer.latest") {
-						t.Errorf("%s at %s is not observed, and not known to be", out.ID, out.Revision)
+						t.Errorf("%s at %s is not observed, and is not listed as unobserved", out.ID, out.Revision)
 					}
 				}
 				if out.Transport != string(c.over) {
@@ -78,36 +78,35 @@ func TestHonestClientConformsOverHTTP(t *testing.T) {
 	}
 }
 
-// stdioOnly are the faults of a client that HTTP does not show, and why.
-var stdioOnly = map[string]string{
-	"client-signals-first":   "there is no process to be ended",
-	"client-stays-connected": "a client that says no more is not connected",
+// stdioOnlyFaults are the faults of a client that HTTP does not show, and why.
+var stdioOnlyFaults = map[string]string{
+	"client-signals-first":   "there is no server process that the client can end",
+	"client-stays-connected": "a client that sends no more requests is not connected",
 }
 
-// racing are faults whose messages streamable HTTP carries at once on several
-// connections, so that it is not known which came first, with the checks of which
-// one or all catch them.
-var racing = map[string][]string{
+// racingFaults are faults whose messages are sent on several connections at once over
+// streamable HTTP, so that their order is unknown. Each fails at least one of its checks.
+var racingFaults = map[string][]string{
 	"client-tools-first": {"lifecycle.client.initialize.first", "lifecycle.client.initialize.awaited"},
 }
 
-// tries is how often a fault may set off something else than it should: what a
-// client sends and does not wait for may be lost with its end on a busy machine.
-const tries = 3
+// maxTries is the number of attempts for each fault. On a busy machine a message that the
+// client does not wait for may be lost when it exits.
+const maxTries = 3
 
-// The faults at the seams of messages set off over HTTP what they set off over
-// stdio, but for the checks of stdio.
-func TestClientFaultsSetOffTheirChecksOverHTTP(t *testing.T) {
+// Over HTTP a fault of messages fails the same checks as over stdio, except for the checks
+// of stdio.
+func TestClientFaultsFailTheirChecksOverHTTP(t *testing.T) {
 	for _, f := range fault.Clients() {
-		if stdioOnly[f.Name] != "" {
+		if stdioOnlyFaults[f.Name] != "" {
 			continue
 		}
 		for _, rev := range spec.Revisions() {
 			t.Run(f.Name+" at "+string(rev), func(t *testing.T) {
 				t.Parallel()
 				var wrong []string
-				for range tries {
-					if wrong = objections(t, f, rev); len(wrong) == 0 {
+				for range maxTries {
+					if wrong = unexpectedVerdicts(t, f, rev); len(wrong) == 0 {
 						return
 					}
 				}
@@ -117,8 +116,9 @@ func TestClientFaultsSetOffTheirChecksOverHTTP(t *testing.T) {
 	}
 }
 
-// objections runs a fault and returns what came out otherwise than it should.
-func objections(t *testing.T, f fault.ClientFault, rev spec.Revision) (wrong []string) {
+// unexpectedVerdicts runs a fault and returns the outcomes that differ from the expected
+// ones.
+func unexpectedVerdicts(t *testing.T, f fault.ClientFault, rev spec.Revision) (wrong []string) {
 	t.Helper()
 	over := transport.HTTP
 	if !over.Revisions().Has(rev) {
@@ -129,7 +129,7 @@ func objections(t *testing.T, f fault.ClientFault, rev spec.Revision) (wrong []s
 	f.Apply(&o)
 	checks := catalog.Of(wire.Client, catalog.Checks())
 	run, err := RunClient(t.Context(), referenceClientAt(o, over),
-		Options{Checks: checks, Revisions: []spec.Revision{rev}, Session: clientWaits()})
+		Options{Checks: checks, Revisions: []spec.Revision{rev}, Session: clientDeadlines()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,11 +137,11 @@ func objections(t *testing.T, f fault.ClientFault, rev spec.Revision) (wrong []s
 	deviates := f.Revisions(func(id string) spec.Set {
 		return checks[slices.IndexFunc(checks, func(c check.Check) bool { return c.ID == id })].In
 	}).Has(rev)
-	either := racing[f.Name]
+	either := racingFaults[f.Name]
 	if over != transport.HTTP || !deviates {
 		either = nil
 	}
-	raced := len(either) == 0
+	eitherFails := len(either) == 0
 	for _, out := range run.Outcomes {
 		i := slices.IndexFunc(checks, func(c check.Check) bool { return c.ID == out.ID })
 		want := slices.Contains(named, out.ID) && deviates && checks[i].On.Has(over)
@@ -150,17 +150,17 @@ func objections(t *testing.T, f fault.ClientFault, rev spec.Revision) (wrong []s
 		case out.Verdict == reports.Broken || out.Verdict == reports.NotRun:
 			wrong = append(wrong, fmt.Sprintf("%s is %s: %s%s", out.ID, out.Verdict, out.Detail, out.Cause))
 		case slices.Contains(either, out.ID):
-			raced = raced || off
+			eitherFails = eitherFails || off
 		case off && !want:
-			wrong = append(wrong, fmt.Sprintf("also sets off %s: %s", out.ID, out.Detail))
+			wrong = append(wrong, fmt.Sprintf("also fails %s: %s", out.ID, out.Detail))
 		case !off && want:
-			wrong = append(wrong, fmt.Sprintf("does not set off %s: %s %s", out.ID, out.Verdict, out.Detail))
+			wrong = append(wrong, fmt.Sprintf("does not fail %s: %s %s", out.ID, out.Verdict, out.Detail))
 		case off && len(out.Frames) == 0:
 			wrong = append(wrong, fmt.Sprintf("%s shows no frames", out.ID))
 		}
 	}
-	if !raced {
-		wrong = append(wrong, fmt.Sprintf("sets off none of %s", either))
+	if !eitherFails {
+		wrong = append(wrong, fmt.Sprintf("fails none of %s", either))
 	}
 	return wrong
 }

@@ -13,23 +13,23 @@ import (
 	"github.com/mcpcheck/mcpcheck/reports"
 )
 
-// A keeper hands out a requestState for a tool, and tells of one that comes back
-// what the result says, and whether there is one.
-type keeper struct {
-	hand func(tool string) string
-	take func(tool, state string) (said string, ok bool)
+// A stateStore issues a requestState for a tool. accept returns the text of the result for
+// a returned state; ok is false if the state is refused.
+type stateStore struct {
+	issue  func(tool string) string
+	accept func(tool, state string) (text string, ok bool)
 }
 
-// asking has two tools and nothing else ask, for a name in one round, with states
-// as a keeper has them.
-func asking(k keeper) server.Options {
+// requireInput returns a server of which two tools require input, a name, in one round,
+// with states of a store. Its other features require no input.
+func requireInput(k stateStore) server.Options {
 	return server.Options{Revisions: spec.Stateless, Handler: func(next server.Handler) server.Handler {
 		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
 			tool, _ := r.Params["name"].(string)
 			if r.Method != "tools/call" || tool != "register_reader" && tool != "check_file" {
 				v, problem := next(ctx, r)
 				if o, _ := v.(server.Object); o["resultType"] == "input_required" {
-					return nil, &server.Error{Code: spec.InternalError, Message: "Nobody else asks"}
+					return nil, &server.Error{Code: spec.InternalError, Message: "No input is available"}
 				}
 				return v, problem
 			}
@@ -38,7 +38,7 @@ func asking(k keeper) server.Options {
 					"type": "object", "properties": server.Object{"name": server.Object{"type": "string"}},
 					"required": []any{"name"},
 				}
-				return server.Object{"resultType": "input_required", "requestState": k.hand(tool),
+				return server.Object{"resultType": "input_required", "requestState": k.issue(tool),
 					"inputRequests": server.Object{
 						"name": server.Object{
 							"method": "elicitation/create",
@@ -47,35 +47,35 @@ func asking(k keeper) server.Options {
 					}}, nil
 			}
 			state, _ := r.Params["requestState"].(string)
-			said, ok := k.take(tool, state)
+			text, ok := k.accept(tool, state)
 			if !ok {
 				return nil, &server.Error{Code: spec.InvalidParams, Message: "The requestState does not verify"}
 			}
 			return server.Object{
-				"resultType": "complete", "content": []any{server.Object{"type": "text", "text": said}},
+				"resultType": "complete", "content": []any{server.Object{"type": "text", "text": text}},
 			}, nil
 		}
 	}}
 }
 
-// turning returns results that alternate, each so many times in a row.
-func turning(each int64) keeper {
+// alternate returns a store whose results alternate, each so many times in a row.
+func alternate(each int64) stateStore {
 	var n atomic.Int64
-	return keeper{
-		hand: func(tool string) string { return tool + "-of-the-quay" },
-		take: func(string, string) (string, bool) { return fmt.Sprint((n.Add(1) - 1) / each % 2), true },
+	return stateStore{
+		issue:  func(tool string) string { return tool + "-of-the-quay" },
+		accept: func(string, string) (string, bool) { return fmt.Sprint((n.Add(1) - 1) / each % 2), true },
 	}
 }
 
-func thanks(string, string) (string, bool) { return "Thanks", true }
+func acceptAnyState(string, string) (string, bool) { return "Thanks", true }
 
-// oneRetryEach keeps states that are accepted once.
-func oneRetryEach() keeper {
+// singleUseStates returns a store whose states are accepted once.
+func singleUseStates() stateStore {
 	var mu sync.Mutex
 	var n int
 	open := map[string]bool{}
-	return keeper{
-		hand: func(tool string) string {
+	return stateStore{
+		issue: func(tool string) string {
 			mu.Lock()
 			defer mu.Unlock()
 			n++
@@ -83,7 +83,7 @@ func oneRetryEach() keeper {
 			open[state] = true
 			return state
 		},
-		take: func(_, state string) (string, bool) {
+		accept: func(_, state string) (string, bool) {
 			mu.Lock()
 			defer mu.Unlock()
 			ok := open[state]
@@ -101,27 +101,30 @@ func TestAcceptsUnprotectedStatesWithoutEffect(t *testing.T) {
 		tampered = "input-required.state.tampered"
 		bound    = "input-required.state.bound"
 	)
-	// A limit is one on the length of what is posted.
-	limit := around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+	// The server limits the length of a POST.
+	limit := wrapHTTP(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength > 8000 {
-			refused(w, http.StatusForbidden)
+			refuseHTTP(w, http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
-	constant := keeper{hand: func(string) string { return "the state of the quay" }, take: thanks}
-	unread := keeper{hand: func(tool string) string { return `{"step":"1","of":"` + tool + `"}` }, take: thanks}
-	tolerated(t, []leniency{
-		{what: "a limit on the length", check: survived, http: limit, in: spec.Stateless, want: reports.Pass},
-		{what: "a limit on the length", check: tampered, http: limit, in: spec.Stateless, want: reports.Pass},
-		{what: "one state for all", check: bound, options: asking(constant), want: reports.NotObserved},
-		{what: "a state that is not read", check: bound, options: asking(unread), want: reports.NotObserved},
-		{what: "a state that is not read", check: tampered, options: asking(unread), want: reports.NotObserved},
-		{what: "a state for one retry", check: bound, options: asking(oneRetryEach()), want: reports.NotObserved},
-		{what: "a state for one retry", check: tampered, options: asking(oneRetryEach()), want: reports.NotObserved},
-		{what: "results in turn", check: tampered, options: asking(turning(1)), want: reports.NotObserved},
-		{what: "results in turn by two", check: tampered, options: asking(turning(2)), want: reports.NotObserved},
-		{what: "results in turn by three", check: tampered, options: asking(turning(3)), want: reports.NotObserved},
-		{what: "results in turn by five", check: tampered, options: asking(turning(5)), want: reports.NotObserved},
+	constant := stateStore{issue: func(string) string { return "the state of the quay" }, accept: acceptAnyState}
+	ignored := stateStore{
+		issue:  func(tool string) string { return `{"step":"1","of":"` + tool + `"}` },
+		accept: acceptAnyState,
+	}
+	requireVerdicts(t, []allowedCase{
+		{what: "length limit", check: survived, http: limit, in: spec.Stateless, want: reports.Pass},
+		{what: "length limit", check: tampered, http: limit, in: spec.Stateless, want: reports.Pass},
+		{what: "constant state", check: bound, options: requireInput(constant), want: reports.NotObserved},
+		{what: "ignored state", check: bound, options: requireInput(ignored), want: reports.NotObserved},
+		{what: "ignored state", check: tampered, options: requireInput(ignored), want: reports.NotObserved},
+		{what: "single use", check: bound, options: requireInput(singleUseStates()), want: reports.NotObserved},
+		{what: "single use", check: tampered, options: requireInput(singleUseStates()), want: reports.NotObserved},
+		{what: "alternating results", check: tampered, options: requireInput(alternate(1)), want: reports.NotObserved},
+		{what: "alternate by 2", check: tampered, options: requireInput(alternate(2)), want: reports.NotObserved},
+		{what: "alternate by 3", check: tampered, options: requireInput(alternate(3)), want: reports.NotObserved},
+		{what: "alternate by 5", check: tampered, options: requireInput(alternate(5)), want: reports.NotObserved},
 	})
 }

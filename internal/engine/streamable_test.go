@@ -23,13 +23,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/catalog"
 )
 
-// overHTTP returns the outcomes of checks on a server over streamable HTTP.
-func overHTTP(t *testing.T, o server.Options, globs ...string) []reports.Outcome {
+// outcomesOverHTTP returns the outcomes of checks on a server over streamable HTTP.
+func outcomesOverHTTP(t *testing.T, o server.Options, globs ...string) []reports.Outcome {
 	t.Helper()
-	return overHTTPWithin(t, steady(), o, globs...)
+	return outcomesOverHTTPWithin(t, mediumDeadlines(), o, globs...)
 }
 
-func overHTTPWithin(t *testing.T, deadlines session.Options, o server.Options, globs ...string) []reports.Outcome {
+func outcomesOverHTTPWithin(t *testing.T, deadlines session.Options, o server.Options,
+	globs ...string) []reports.Outcome {
 	t.Helper()
 	site, end, err := server.HTTPTarget(transport.HTTP, o)
 	if err != nil {
@@ -50,92 +51,95 @@ func overHTTPWithin(t *testing.T, deadlines session.Options, o server.Options, g
 	return run.Outcomes
 }
 
-// around wraps the HTTP side of the reference.
-func around(wrap func(next http.Handler, w http.ResponseWriter, r *http.Request)) server.HTTP {
+// wrapHTTP wraps the HTTP handler of the reference.
+func wrapHTTP(wrap func(next http.Handler, w http.ResponseWriter, r *http.Request)) server.HTTP {
 	return server.HTTP{Middleware: func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { wrap(next, w, r) })
 	}}
 }
 
-func minted(mint func() string) server.HTTP {
+// withSessionIDs makes the reference use other session ids.
+func withSessionIDs(mint func() string) server.HTTP {
 	return server.HTTP{NewSessionID: func(func() string) func() string { return mint }}
 }
 
-// refused answers a request with a status and words of its own.
-func refused(w http.ResponseWriter, status int) { http.Error(w, "not so", status) }
+// refuseHTTP answers a request with a status and a text that is no JSON.
+func refuseHTTP(w http.ResponseWriter, status int) { http.Error(w, "not so", status) }
 
-// methodOf returns the method of the message in a POST, which can still be read.
+// methodOf returns the method of the message in a POST. The body can be read again.
 func methodOf(r *http.Request) string {
 	body, _ := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(strings.NewReader(string(body)))
 	return wire.Parse(body).Method()
 }
 
-// random returns random bytes.
-func random(n int) []byte {
+// randomBytes returns random bytes.
+func randomBytes(n int) []byte {
 	b := make([]byte, n)
 	_, _ = rand.Read(b)
 	return b
 }
 
-// conformingHTTP returns servers over HTTP that differ in what the specification leaves
-// open.
+// conformingHTTP returns conforming servers over HTTP that differ in what the
+// specification leaves open.
 func conformingHTTP() map[string]server.HTTP {
 	return map[string]server.HTTP{
 		"without sessions": {Sessionless: true},
-		"by streams":       {PreferSSE: true},
-		"keeps its sessions": around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		"prefers streams":  {PreferSSE: true},
+		"refuses DELETE": wrapHTTP(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodDelete && r.Header.Get("Origin") == "" {
-				refused(w, http.StatusMethodNotAllowed)
+				refuseHTTP(w, http.StatusMethodNotAllowed)
 				return
 			}
 			next.ServeHTTP(w, r)
 		}),
-		"refuses unknown methods by HTTP alone": around(func(next http.Handler, w http.ResponseWriter,
+		"refuses unknown methods by HTTP alone": wrapHTTP(func(next http.Handler, w http.ResponseWriter,
 			r *http.Request) {
 			if r.Method == http.MethodPost && strings.HasPrefix(methodOf(r), "mcpcheck/") {
-				refused(w, http.StatusBadRequest)
+				refuseHTTP(w, http.StatusBadRequest)
 				return
 			}
 			next.ServeHTTP(w, r)
 		}),
-		"wants the media types in one order": around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		"requires one order of media types": wrapHTTP(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodPost && r.Header.Get("Accept") != "application/json, text/event-stream" {
-				refused(w, http.StatusNotAcceptable)
+				refuseHTTP(w, http.StatusNotAcceptable)
 				return
 			}
 			next.ServeHTTP(w, r)
 		}),
-		"refuses a second DELETE with 400": around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		"refuses a second DELETE with 400": wrapHTTP(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodDelete && r.Header.Get("Mcp-Session-Id") == "" {
-				refused(w, http.StatusBadRequest)
+				refuseHTTP(w, http.StatusBadRequest)
 				return
 			}
 			next.ServeHTTP(w, r)
 		}),
-		"ids of the time and random bits": minted(func() string {
-			b := append(binary.BigEndian.AppendUint64(nil, uint64(time.Now().UnixMilli())), random(10)...)
+		"ids of time and random bits": withSessionIDs(func() string {
+			b := append(binary.BigEndian.AppendUint64(nil, uint64(time.Now().UnixMilli())), randomBytes(10)...)
 			return hex.EncodeToString(b[2:])
 		}),
-		"ids of 64 random bits": minted(func() string { return hex.EncodeToString(random(8)) }),
-		"ids that are tokens": minted(func() string {
-			claims := fmt.Sprintf(`{"iat":%d,"jti":"%x"}`, time.Now().Unix(), random(8))
+		"ids of 64 random bits": withSessionIDs(func() string { return hex.EncodeToString(randomBytes(8)) }),
+		"ids that are tokens": withSessionIDs(func() string {
+			claims := fmt.Sprintf(`{"iat":%d,"jti":"%x"}`, time.Now().Unix(), randomBytes(8))
 			return "eyJhbGciOiJIUzI1NiJ9." + base64.RawURLEncoding.EncodeToString([]byte(claims)) + "." +
-				base64.RawURLEncoding.EncodeToString(random(32))
+				base64.RawURLEncoding.EncodeToString(randomBytes(32))
 		}),
-		"ids with a name before them": minted(func() string { return "mcp-session-" + hex.EncodeToString(random(16)) }),
+		"ids with a prefix": withSessionIDs(func() string {
+			return "mcp-session-" + hex.EncodeToString(randomBytes(16))
+		}),
 	}
 }
 
-// The specification allows all of this.
+// The specification allows all these servers.
 func TestAcceptsConformingServersOverHTTP(t *testing.T) {
 	t.Parallel()
 	for name, h := range conformingHTTP() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, o := range overHTTP(t, server.Options{HTTP: h}, "streamable-http.*", "jsonrpc.batch.*") {
+			for _, o := range outcomesOverHTTP(t, server.Options{HTTP: h}, "streamable-http.*", "jsonrpc.batch.*") {
 				if name == "without sessions" && o.ID == "streamable-http.event.priming" {
-					continue // a SHOULD: it keeps no events that a client could come back for
+					continue // a SHOULD: without sessions there are no events to resume from
 				}
 				switch o.Verdict {
 				case reports.Fail, reports.Warn, reports.Broken, reports.NotRun:
@@ -146,22 +150,22 @@ func TestAcceptsConformingServersOverHTTP(t *testing.T) {
 	}
 }
 
-// A limit on the rate of requests says nothing of how they would be served.
-func TestWhoLimitsTheRateIsNotAccused(t *testing.T) {
+// A request that a rate limit refuses shows nothing about its regular answer.
+func TestRateLimitFailsNoCheck(t *testing.T) {
 	t.Parallel()
 	for _, every := range []int64{3, 13} {
 		t.Run(fmt.Sprintf("one in %d", every), func(t *testing.T) {
 			t.Parallel()
-			var asked atomic.Int64
-			h := around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
-				if n := asked.Add(1); n > 40 && n%every == 0 {
-					refused(w, http.StatusTooManyRequests)
+			var requests atomic.Int64
+			h := wrapHTTP(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+				if n := requests.Add(1); n > 40 && n%every == 0 {
+					refuseHTTP(w, http.StatusTooManyRequests)
 					return
 				}
 				next.ServeHTTP(w, r)
 			})
 			limited := 0
-			for _, o := range overHTTP(t, server.Options{HTTP: h}) {
+			for _, o := range outcomesOverHTTP(t, server.Options{HTTP: h}) {
 				switch o.Verdict {
 				case reports.Fail, reports.Warn, reports.Broken:
 					t.Errorf("%s at %s: %s: %s", o.ID, o.Revision, o.Verdict, o.Detail)
@@ -172,29 +176,30 @@ func TestWhoLimitsTheRateIsNotAccused(t *testing.T) {
 				}
 			}
 			if limited == 0 {
-				t.Error("nothing is left unobserved for the limit")
+				t.Error("no check is not observed because of the limit")
 			}
 		})
 	}
 }
 
-// Whose answers all take their time on the way does not wait for its tasks.
-func TestALongWayIsNoSlowAnswer(t *testing.T) {
+// A server whose answers all take the same time on the network does not delay the answer
+// until its task has ended.
+func TestNetworkDelayIsNotASlowAnswer(t *testing.T) {
 	t.Parallel()
-	const way = 100 * time.Millisecond
-	h := around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+	const delay = 100 * time.Millisecond
+	h := wrapHTTP(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 		select {
-		case <-time.After(way):
+		case <-time.After(delay):
 			next.ServeHTTP(w, r)
 		case <-r.Context().Done():
 		}
 	})
-	alone := func(l *server.Features) {
+	keepScanCard := func(l *server.Features) {
 		l.Tools = slices.DeleteFunc(l.Tools, func(tool *server.Tool) bool { return tool.Name != "scan_card" })
 	}
 	passes := 0
-	for _, o := range overHTTP(t, server.Options{
-		HTTP: h, ChangeFeatures: alone, Revisions: spec.Only(spec.V2025_11_25), StepDelay: time.Millisecond,
+	for _, o := range outcomesOverHTTP(t, server.Options{
+		HTTP: h, ChangeFeatures: keepScanCard, Revisions: spec.Only(spec.V2025_11_25), StepDelay: time.Millisecond,
 	}, "tasks.create.prompt", "tasks.create.result") {
 		switch o.Verdict {
 		case reports.Pass:
@@ -204,34 +209,34 @@ func TestALongWayIsNoSlowAnswer(t *testing.T) {
 		}
 	}
 	if passes == 0 {
-		t.Error("nothing passes")
+		t.Error("no check passes")
 	}
 }
 
-// Where the limit is met at once nothing can be told of the server.
-func TestALimitAtTheOpeningIsAnError(t *testing.T) {
+// A rate limit that refuses the first request makes the run impossible.
+func TestRateLimitOfFirstRequestIsAnError(t *testing.T) {
 	site, end, err := server.HTTPTarget(transport.HTTP,
-		server.Options{HTTP: around(func(_ http.Handler, w http.ResponseWriter, _ *http.Request) {
-			refused(w, http.StatusTooManyRequests)
+		server.Options{HTTP: wrapHTTP(func(_ http.Handler, w http.ResponseWriter, _ *http.Request) {
+			refuseHTTP(w, http.StatusTooManyRequests)
 		})})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer end()
-	if _, err := Run(t.Context(), site, Options{Session: quick()}); err == nil ||
+	if _, err := Run(t.Context(), site, Options{Session: shortDeadlines()}); err == nil ||
 		!strings.Contains(err.Error(), "lift the limit") {
 		t.Errorf("error %v", err)
 	}
 }
 
-// What no clause states is noted.
-func TestWhatNoClauseStatesOfHTTPIsNoted(t *testing.T) {
+// Behavior that no clause states is a note.
+func TestNotesHTTPBehaviorThatNoClauseStates(t *testing.T) {
 	for _, c := range []struct {
 		check, note string
 		http        server.HTTP
 	}{
 		{"streamable-http.origin.validated", "a request with Host evil.example is served",
-			around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+			wrapHTTP(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 				r.Host = "localhost"
 				next.ServeHTTP(w, r)
 			})},
@@ -242,23 +247,23 @@ func TestWhatNoClauseStatesOfHTTPIsNoted(t *testing.T) {
 		},
 		{"streamable-http.media-types.survived", "Content-Type text/plain (415)", server.HTTP{}},
 		{"streamable-http.media-types.survived", "served: Content-Type text/plain",
-			around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+			wrapHTTP(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 				if r.Method == http.MethodPost {
 					r.Header.Set("Content-Type", "application/json")
 				}
 				next.ServeHTTP(w, r)
 			})},
 		{"streamable-http.session.ended", "a session id that the server never gave is answered with HTTP status 400",
-			around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+			wrapHTTP(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 				if strings.HasPrefix(r.Header.Get("Mcp-Session-Id"), "mcpcheck") {
-					refused(w, http.StatusBadRequest)
+					refuseHTTP(w, http.StatusBadRequest)
 					return
 				}
 				next.ServeHTTP(w, r)
 			})},
-		{"streamable-http.session.id.secure", "session could not be opened", onlySessions(30)},
+		{"streamable-http.session.id.secure", "session could not be opened", limitSessions(30)},
 	} {
-		all := overHTTP(t, server.Options{HTTP: c.http, Revisions: spec.Only(spec.V2025_11_25)}, c.check)
+		all := outcomesOverHTTP(t, server.Options{HTTP: c.http, Revisions: spec.Only(spec.V2025_11_25)}, c.check)
 		if !slices.ContainsFunc(all, func(o reports.Outcome) bool {
 			return slices.ContainsFunc(o.Notes, func(note string) bool { return strings.Contains(note, c.note) })
 		}) {
@@ -267,28 +272,28 @@ func TestWhatNoClauseStatesOfHTTPIsNoted(t *testing.T) {
 	}
 }
 
-// onlySessions opens so many sessions and no more.
-func onlySessions(most int64) server.HTTP {
+// limitSessions refuses to open more than so many sessions.
+func limitSessions(most int64) server.HTTP {
 	var opened atomic.Int64
-	return around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+	return wrapHTTP(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost && methodOf(r) == "initialize" && opened.Add(1) > most {
-			refused(w, http.StatusTooManyRequests)
+			refuseHTTP(w, http.StatusTooManyRequests)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// A finding shows the request that it is about, also where another check sent it.
-func TestFindingsOverHTTPMarkTheirRequest(t *testing.T) {
-	h := around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+// A failure marks the request that it is about, also if another check sent it.
+func TestFailureOverHTTPMarksItsRequest(t *testing.T) {
+	h := wrapHTTP(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Origin") != "" {
-			refused(w, http.StatusBadRequest)
+			refuseHTTP(w, http.StatusBadRequest)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
-	for _, o := range overHTTP(t, server.Options{HTTP: h, Revisions: spec.Only(spec.V2025_11_25)},
+	for _, o := range outcomesOverHTTP(t, server.Options{HTTP: h, Revisions: spec.Only(spec.V2025_11_25)},
 		"streamable-http.origin.*") {
 		if o.ID != "streamable-http.origin.forbidden" || o.Revision != spec.V2025_11_25 {
 			continue
@@ -302,18 +307,18 @@ func TestFindingsOverHTTPMarkTheirRequest(t *testing.T) {
 	t.Error("the check did not run")
 }
 
-// The answer to the question whether the server lives is none to the array.
-func TestARefusedArrayIsNotedAsRefused(t *testing.T) {
-	h := around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+// The answer to the ping that follows the array is no answer to the array.
+func TestNotesRefusedBatch(t *testing.T) {
+	h := wrapHTTP(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		r.Body = io.NopCloser(strings.NewReader(string(body)))
 		if strings.HasPrefix(string(body), "[") {
-			refused(w, http.StatusBadRequest)
+			refuseHTTP(w, http.StatusBadRequest)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
-	for _, o := range overHTTP(t, server.Options{HTTP: h, Revisions: spec.Only(spec.V2025_11_25)},
+	for _, o := range outcomesOverHTTP(t, server.Options{HTTP: h, Revisions: spec.Only(spec.V2025_11_25)},
 		"batching.survived") {
 		if o.Revision == spec.V2025_11_25 && !slices.Contains(o.Notes,
 			"an array of two requests was refused by HTTP alone") {

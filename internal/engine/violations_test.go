@@ -10,9 +10,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// Each violation file sets off its judge, and of the others only those that it
-// lists with a reason.
-func TestViolationsSetOffTheirJudgeAlone(t *testing.T) {
+// Each violation file fails its judge, and of the other judges only those that it lists
+// with a reason.
+func TestViolationsFailTheirJudgeOnly(t *testing.T) {
 	violations, err := fixtures.Violations()
 	if err != nil {
 		t.Fatal(err)
@@ -25,7 +25,7 @@ func TestViolationsSetOffTheirJudgeAlone(t *testing.T) {
 			continue
 		}
 		if len(v.Breaks) == 0 {
-			t.Errorf("%s does not say which rows it breaks", v.File)
+			t.Errorf("%s does not name the rows that it breaks", v.File)
 		}
 		revisions := v.Revisions
 		if revisions == nil {
@@ -42,9 +42,9 @@ func TestViolationsSetOffTheirJudgeAlone(t *testing.T) {
 				case o.State == check.Broken:
 					t.Errorf("%s at %s: %s is broken: %s", v.File, rev, c.ID, o.Detail)
 				case expected && o.State != check.Violated:
-					t.Errorf("%s at %s does not set off %s", v.File, rev, c.ID)
+					t.Errorf("%s at %s does not fail %s", v.File, rev, c.ID)
 				case !expected && o.State == check.Violated:
-					t.Errorf("%s at %s also sets off %s: %s", v.File, rev, c.ID, o.Detail)
+					t.Errorf("%s at %s also fails %s: %s", v.File, rev, c.ID, o.Detail)
 				}
 			}
 		}

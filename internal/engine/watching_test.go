@@ -16,7 +16,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/reports"
 )
 
-// onFrame has the server write its frames through a function of each.
+// onFrame passes each frame of the server through a function.
 func onFrame(edit func(f server.Frame, next server.FrameSink)) server.Options {
 	return server.Options{Frames: func(next server.FrameSink) server.FrameSink {
 		return func(f server.Frame) { edit(f, next) }
@@ -46,20 +46,20 @@ func waysToNotify() map[string]server.Options {
 	return map[string]server.Options{
 		// A notification some time after the change may come on a stream that was
 		// cancelled meanwhile, or for a resource that has no subscriber any more.
-		"late": onFrame(func(f server.Frame, next server.FrameSink) {
+		"delayed": onFrame(func(f server.Frame, next server.FrameSink) {
 			if isChange(f) {
 				time.AfterFunc(20*time.Millisecond, func() { next(f) })
 				return
 			}
 			next(f)
 		}),
-		"a part of the resource": onFrame(func(f server.Frame, next server.FrameSink) {
+		"URI of a part of the resource": onFrame(func(f server.Frame, next server.FrameSink) {
 			if f.Method == "notifications/resources/updated" {
 				f.Raw = bytes.Replace(f.Raw, []byte(`library://books/b7"`), []byte(`library://books/b7/loan"`), 1)
 			}
 			next(f)
 		}),
-		"a resource that is new each time": {ChangeFeatures: func(l *server.Features) {
+		"content that differs at each read": {ChangeFeatures: func(l *server.Features) {
 			var reads atomic.Int64
 			l.Resources[0].Read = func(r *server.ResourceRead) []server.Object {
 				return []server.Object{{"uri": r.URI, "mimeType": "text/plain", "text": fmt.Sprint(reads.Add(1))}}
@@ -71,14 +71,14 @@ func waysToNotify() map[string]server.Options {
 				next(f)
 			}
 		}),
-		"a filter spelled out": onFrame(func(f server.Frame, next server.FrameSink) {
+		"explicit empty filter": onFrame(func(f server.Frame, next server.FrameSink) {
 			if f.Method == "notifications/subscriptions/acknowledged" {
 				const filter = `"toolsListChanged":false,"resourceSubscriptions":[],"com.example/other":1`
 				f.Raw = bytes.Replace(f.Raw, []byte(`"notifications":{}`), []byte(`"notifications":{`+filter+`}`), 1)
 			}
 			next(f)
 		}),
-		"a stream for one change": onFrame(func(f server.Frame, next server.FrameSink) {
+		"stream ends after one change": onFrame(func(f server.Frame, next server.FrameSink) {
 			next(f)
 			if isChange(f) && f.Request != nil && f.Request.Method == "subscriptions/listen" {
 				next(server.Frame{Raw: fmt.Appendf(nil,
@@ -86,7 +86,7 @@ func waysToNotify() map[string]server.Options {
 					f.Request.ID.Raw, spec.MetaSubscriptionID)})
 			}
 		}),
-		"not every resource": {Handler: func(next server.Handler) server.Handler {
+		"some resources only": {Handler: func(next server.Handler) server.Handler {
 			return func(ctx context.Context, r *server.Request) (any, *server.Error) {
 				if uri, _ := r.Params["uri"].(string); r.Method == "resources/subscribe" &&
 					!strings.HasPrefix(uri, "library://books/") {
@@ -95,7 +95,7 @@ func waysToNotify() map[string]server.Options {
 				return next(ctx, r)
 			}
 		}},
-		"a number in another spelling": onResult("resources/read", func(o server.Object) {
+		"number with an exponent": onResult("resources/read", func(o server.Object) {
 			if o["ttlMs"] != nil {
 				o["ttlMs"] = json.RawMessage("5.0e3")
 			}
@@ -109,8 +109,8 @@ func TestAcceptsAllowedWaysToNotify(t *testing.T) {
 	for name, o := range waysToNotify() {
 		for _, rev := range []spec.Revision{spec.V2025_06_18, spec.V2026_07_28} {
 			t.Run(name+" at "+string(rev), func(t *testing.T) {
-				_, run := judgedAt(t, server.Target(name, o), rev, "subscriptions.*", "resources.*", "*.list-changed.*",
-					"caching.*", "stdio.notifications.*")
+				_, run := runChecksAt(t, server.Target(name, o), rev, "subscriptions.*", "resources.*",
+					"*.list-changed.*", "caching.*", "stdio.notifications.*")
 				for _, o := range run.Outcomes {
 					switch o.Verdict {
 					case reports.Fail, reports.Warn, reports.Broken:
@@ -122,10 +122,10 @@ func TestAcceptsAllowedWaysToNotify(t *testing.T) {
 	}
 }
 
-// A server that has nothing to tell of is asked for no stream: what it would
-// answer is not said.
-func TestAServerWithoutChangesIsNotAskedForStreams(t *testing.T) {
-	asked := 0
+// A server that declares no changes gets no subscriptions/listen: no clause states its
+// answer.
+func TestOpensNoSubscriptionWithoutDeclaredChanges(t *testing.T) {
+	requests := 0
 	o := server.Options{
 		ChangeFeatures: func(l *server.Features) {
 			for _, capability := range []string{"tools", "prompts", "resources"} {
@@ -135,33 +135,33 @@ func TestAServerWithoutChangesIsNotAskedForStreams(t *testing.T) {
 		Incoming: func(next server.Receiver, _ server.FrameSink) server.Receiver {
 			return func(line []byte) error {
 				if wire.Parse(line).Method() == "subscriptions/listen" {
-					asked++
+					requests++
 				}
 				return next(line)
 			}
 		},
 	}
-	got, _ := judgedAt(t, server.Target("quiet", o), spec.V2026_07_28, "subscriptions.*")
-	if asked > 0 {
-		t.Errorf("it was asked for %d streams", asked)
+	got, _ := runChecksAt(t, server.Target("quiet", o), spec.V2026_07_28, "subscriptions.*")
+	if requests > 0 {
+		t.Errorf("%d subscriptions/listen were sent", requests)
 	}
 	for id, o := range got {
-		// That progress has no subscription id is seen without a stream.
+		// This check, on progress without a subscription id, needs no stream.
 		if o.Verdict != reports.NotApplicable && o.Verdict != reports.NotObserved && id != "subscriptions.id.absent" {
 			t.Errorf("%s is %s", id, o.Verdict)
 		}
 	}
 }
 
-// That a feature is deprecated judges nobody, and is told.
-func TestDeprecatedFeaturesAreNoted(t *testing.T) {
+// A deprecated feature is a note and changes no verdict.
+func TestNotesDeprecatedFeatures(t *testing.T) {
 	for _, declared := range []bool{true, false} {
 		o := server.Options{ChangeFeatures: func(l *server.Features) {
 			if !declared {
 				delete(l.Capabilities, "logging")
 			}
 		}}
-		got, _ := judgedAt(t, server.Target("reference", o), spec.V2026_07_28, "discover.answered")
+		got, _ := runChecksAt(t, server.Target("reference", o), spec.V2026_07_28, "discover.answered")
 		noted := strings.Contains(strings.Join(got["discover.answered"].Notes, "\n"), "logging")
 		if noted != declared || got["discover.answered"].Verdict != reports.Pass {
 			t.Errorf("declared %t: noted %t, %s", declared, noted, got["discover.answered"].Verdict)

@@ -20,7 +20,7 @@ type noReply struct{}
 
 func (noReply) Answer() (wire.Message, bool) { return wire.Message{}, false }
 
-func TestFailuresSayWhatWasExpectedAndGot(t *testing.T) {
+func TestFailuresShowExpectedAndActualValue(t *testing.T) {
 	result := wire.Parse([]byte(`{"jsonrpc":"2.0","id":1,"result":{}}`))
 	failed := wire.Parse([]byte(`{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no"}}`))
 	for _, c := range []struct {

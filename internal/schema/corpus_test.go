@@ -39,7 +39,7 @@ func TestOrdinaryToolsHaveArguments(t *testing.T) {
 	if len(tools) < 60 {
 		t.Errorf("only %d tools", len(tools))
 	}
-	s := served(t, tools)
+	s := countArguments(t, tools)
 	t.Log(s)
 	if s.made != s.asked || s.asked != 10*3*len(tools) {
 		t.Errorf("arguments were made %d of %d times", s.made, s.asked)
@@ -49,16 +49,16 @@ func TestOrdinaryToolsHaveArguments(t *testing.T) {
 	}
 }
 
-type service struct{ tools, asked, made, misfits, keywords int }
+type argumentCounts struct{ tools, asked, made, misfits, keywords int }
 
-func (s service) String() string {
+func (s argumentCounts) String() string {
 	return fmt.Sprintf("%d tools: arguments made %d of %d times, %d misfits of %d keywords", s.tools, s.made, s.asked,
 		s.misfits, s.keywords)
 }
 
-func served(t *testing.T, tools []gjson.Result) service {
+func countArguments(t *testing.T, tools []gjson.Result) argumentCounts {
 	t.Helper()
-	s := service{tools: len(tools)}
+	s := argumentCounts{tools: len(tools)}
 	keywords := map[string]bool{}
 	for _, tool := range tools {
 		name, input := tool.Get("name").String(), []byte(tool.Get("inputSchema").Raw)
@@ -105,7 +105,7 @@ func served(t *testing.T, tools []gjson.Result) service {
 
 // The tools of the pinned third-party servers have arguments, where the servers
 // are installed.
-func TestToolsOfThirdPartiesHaveArguments(t *testing.T) {
+func TestThirdPartyToolsHaveArguments(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func TestToolsOfThirdPartiesHaveArguments(t *testing.T) {
 		name := target.Get("name").String()
 		t.Run(name, func(t *testing.T) {
 			tools := toolsOf(t, root, target)
-			s := served(t, tools)
+			s := countArguments(t, tools)
 			t.Log(s)
 			if len(tools) == 0 || s.made != s.asked {
 				t.Errorf("arguments were made %d of %d times", s.made, s.asked)

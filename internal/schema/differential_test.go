@@ -27,7 +27,7 @@ func schemaDir(t *testing.T) string {
 
 // Our schemas and the official ones must give every instance the same verdict,
 // except for listed reasons: patches of the official schema, with which they agree.
-func TestSchemasAgreeWithTheOfficialOnes(t *testing.T) {
+func TestSchemasAgreeWithOfficialSchemas(t *testing.T) {
 	dir := schemaDir(t)
 	for _, rev := range spec.Revisions() {
 		t.Run(string(rev), func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestSchemasAgreeWithTheOfficialOnes(t *testing.T) {
 
 // The interpreter is compared with the general engine on our own schemas too,
 // which needs no official ones.
-func TestInterpreterAgreesWithTheEngine(t *testing.T) {
+func TestInterpreterAgreesWithGeneralEngine(t *testing.T) {
 	for _, rev := range spec.Revisions() {
 		d := newDifferential(t, rev, fixtures.Schema(rev), decode(t, fixtures.Schema(rev)), nil)
 		d.other = d.ours // it has no other instances

@@ -106,7 +106,7 @@ func TestImpossibleArgumentsAreAnError(t *testing.T) {
 	}
 }
 
-func TestExamplesReturnsTheFittingExamples(t *testing.T) {
+func TestExamplesReturnsValidExamples(t *testing.T) {
 	g, err := NewGenerator([]byte(
 		`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"default":{"n":1},"examples":[{"n":` +
 			`2},{"n":"x"},3]}`))
@@ -119,7 +119,7 @@ func TestExamplesReturnsTheFittingExamples(t *testing.T) {
 }
 
 // The same source gives the same arguments, and a source of zeros the simplest.
-func TestArgumentsAreDeterminedByTheSource(t *testing.T) {
+func TestSameSourceGivesSameArguments(t *testing.T) {
 	for _, c := range keywordSchemas {
 		name, in := c.name, c.schema
 		g, err := NewGenerator([]byte(in))
@@ -246,7 +246,7 @@ func TestArgumentsOfHostileSchemasAreBounded(t *testing.T) {
 }
 
 // A recursion ends although its subschemas name no type.
-func TestArgumentsOfARecursionAreSmall(t *testing.T) {
+func TestArgumentsOfRecursiveSchemaAreSmall(t *testing.T) {
 	g, err := NewGenerator([]byte(
 		`{"required":["e"],"properties":{"e":{"$ref":"#/$defs/e"}},"$defs":{"e":{"type":"object","oneOf":` +
 			`[{"properties":{"args":{"type":"array","items":{"$ref":"#/$defs/e"},"minItems":2}},"required":["args"],` +

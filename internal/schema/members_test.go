@@ -52,7 +52,7 @@ func TestMembersAreFoundByDefinition(t *testing.T) {
 	}
 }
 
-func TestPlaceOfAMissingMember(t *testing.T) {
+func TestViolationPointsToMissingMember(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"messages":[{"role":"user"}]}`:                                "/messages/0/content",
 		`{"messages":[{"role":"user","content":{"text":"x"}}]}`:         "/messages/0/content/type",

@@ -2,7 +2,7 @@ package schema
 
 import "testing"
 
-func TestPatternsHaveTheMeaningOfECMA262(t *testing.T) {
+func TestPatternsFollowECMA262(t *testing.T) {
 	for _, c := range []struct{ pattern, fits, misfits string }{
 		{`^\/api\/v\d+$`, "/api/v2", "/api/vx"},
 		{`^[\w-]+\.(?:png|jpe?g)$`, "a-b.jpeg", "a b.png"},

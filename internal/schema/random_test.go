@@ -60,7 +60,7 @@ func TestArgumentsOfRandomSchemas(t *testing.T) {
 			if broken, err := judge.Validate(m.Base); err != nil || len(broken) > 0 {
 				t.Fatalf("%s, which a misfit was made of, does not fit %s", m.Base, in)
 			}
-			if w.unions == 0 && slices.ContainsFunc(broken, func(v Violation) bool { return !names(m, v) }) {
+			if w.unions == 0 && slices.ContainsFunc(broken, func(v Violation) bool { return !isNamedBy(m, v) }) {
 				t.Fatalf("%s: %s breaks %v\n%s", m.Why, m.JSON, broken, in)
 			}
 			count[m.Keyword]++
@@ -73,7 +73,7 @@ func TestArgumentsOfRandomSchemas(t *testing.T) {
 }
 
 // names reports whether a violation is the one that a misfit names.
-func names(m InvalidArguments, v Violation) bool {
+func isNamedBy(m InvalidArguments, v Violation) bool {
 	switch m.Keyword {
 	case "propertyNames": // the engine may give these another place than theirs
 		return v.Keyword == m.Keyword

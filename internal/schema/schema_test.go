@@ -11,7 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-func TestViolationsAreOfTheDiscriminatedBranch(t *testing.T) {
+func TestViolationsNameDiscriminatedBranch(t *testing.T) {
 	for _, c := range []struct {
 		rev            spec.Revision
 		def, in, want  string
@@ -69,7 +69,7 @@ func TestViolationsAreOfTheDiscriminatedBranch(t *testing.T) {
 	}
 }
 
-func TestMethodsAreThoseOfTheRevision(t *testing.T) {
+func TestMethodsMatchFactsOfRevision(t *testing.T) {
 	for _, rev := range spec.Revisions() {
 		set, f := For(rev), rev.Facts()
 		for _, c := range []struct {
@@ -183,7 +183,7 @@ func TestIntegersAreReadExactly(t *testing.T) {
 	}
 }
 
-func TestUnknownKeywordOfASchemaIsAnError(t *testing.T) {
+func TestUnknownKeywordIsAnError(t *testing.T) {
 	_, err := compile(spec.V2025_06_18,
 		[]byte(`{"x-methods":{},"$defs":{"A":{"type":"object","patternProperties":{}}}}`))
 	if err == nil || !strings.Contains(err.Error(), "patternProperties") {

@@ -54,13 +54,13 @@ func TestCompileToolErrors(t *testing.T) {
 		{`{"$ref":"https://json-schema.org/draft/2020-12/schema"}`, ""},
 	} {
 		_, err := CompileTool([]byte(c.in))
-		if got := said(err); got != c.want {
+		if got := errorText(err); got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", c.in, got, c.want)
 		}
 	}
 }
 
-func said(err error) string {
+func errorText(err error) string {
 	var invalid *InvalidSchemaError
 	switch {
 	case err == nil:
@@ -129,7 +129,7 @@ func TestToolSchemaValidate(t *testing.T) {
 	}
 }
 
-func TestHostileSchemasAreNotJudged(t *testing.T) {
+func TestHostileSchemasGiveNoVerdict(t *testing.T) {
 	var not *NotJudgedError
 	for name, in := range map[string]string{
 		"deep": strings.Repeat(`{"items":`, maxSchemaDepth+1) + `{}` + strings.Repeat(`}`, maxSchemaDepth+1),

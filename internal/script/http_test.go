@@ -177,7 +177,7 @@ func checkExchanges(t *testing.T, transcript *wire.Transcript) {
 
 // Without a GET stream, messages of the server are sent on the stream of the next
 // answer.
-func TestMessagesGoOnTheNextAnswerWithoutAGETStream(t *testing.T) {
+func TestSendsMessagesOnNextAnswerWithoutGETStream(t *testing.T) {
 	runHTTP(t, FullServer(spec.V2025_06_18), transport.HTTP, func(c caller) {
 		_, header, _ := c.call("POST", initializeRequest)
 		id := header.Get("Mcp-Session-Id")
@@ -204,7 +204,7 @@ func TestMessagesGoOnTheNextAnswerWithoutAGETStream(t *testing.T) {
 
 // One server answers stateless requests, which belong to no session, and requests in
 // sessions.
-func TestBothErasAreServedAtOnce(t *testing.T) {
+func TestServesBothErasConcurrently(t *testing.T) {
 	all := runHTTP(t, FullServer(spec.V2026_07_28), transport.HTTP, func(c caller) {
 		status, header, body := c.call("POST", statelessRequest(1, "server/discover"))
 		named := header.Get("Mcp-Session-Id") != ""

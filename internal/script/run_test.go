@@ -103,7 +103,7 @@ func inProcess(run func(ctx context.Context, server transport.Starter) error) St
 	return StdioFunc{Name: "client", Run: run}
 }
 
-func TestEndingSaysHowTheClientEndedTheServer(t *testing.T) {
+func TestEndingRecordsHowClientEndsServer(t *testing.T) {
 	for role, want := range map[string]struct {
 		graceful bool
 		what     string
@@ -150,7 +150,7 @@ func TestClientWithoutConnectionIsAnError(t *testing.T) {
 
 // Neither a client that does not end nor a bridge in a session of its own keeps
 // running.
-func TestNoProcessIsLeft(t *testing.T) {
+func TestLeavesNoProcess(t *testing.T) {
 	for _, role := range []string{"peer-keeps-running", "peer-orphans"} {
 		t.Run(role, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "pid")

@@ -36,7 +36,7 @@ func TestTokensWithoutOAuthFailNoCheck(t *testing.T) {
 
 // A server that is judged on the loopback interface may be configured for the place
 // where it will be deployed, and name that in its metadata and challenges.
-func TestMetadataOfAnotherPlaceFailsNoCheck(t *testing.T) {
+func TestMetadataOfDeployedServerFailsNoCheck(t *testing.T) {
 	const elsewhere = "https://mcp.example.com"
 	o := server.Options{StepDelay: pace}
 	o.HTTP.Middleware = func(next http.Handler) http.Handler {

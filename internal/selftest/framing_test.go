@@ -14,7 +14,7 @@ import (
 
 // No check fails a server whose event streams have another form that the format
 // allows.
-func TestFormsOfEventsFailNoCheck(t *testing.T) {
+func TestAllowedEventFormsFailNoCheck(t *testing.T) {
 	replace := func(from, to string) func(written []byte) []byte {
 		return func(b []byte) []byte { return bytes.ReplaceAll(b, []byte(from), []byte(to)) }
 	}

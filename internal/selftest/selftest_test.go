@@ -85,7 +85,7 @@ func requireKnownUnobserved(t *testing.T, m *Matrix) {
 	}
 }
 
-func TestChecksOfServersAreProven(t *testing.T) {
+func TestServerChecksAreProven(t *testing.T) {
 	ledger, err := fixtures.ReadLedger()
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestChecksOfServersAreProven(t *testing.T) {
 
 // A fault without Breaks proves its check and no row of it; a fault with Breaks proves
 // these rows.
-func TestDerivedRowsAreNoProof(t *testing.T) {
+func TestFaultWithoutBreaksProvesNoRow(t *testing.T) {
 	ledger, err := fixtures.ReadLedger()
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +136,7 @@ func TestDerivedRowsAreNoProof(t *testing.T) {
 }
 
 // The cells that wait longest are computed first.
-func TestCellsOverHTTPComeFirst(t *testing.T) {
+func TestRunsCellsOverHTTPFirst(t *testing.T) {
 	m := &Matrix{Cells: cellsOf(faults())}
 	seen := false
 	for _, c := range m.order() {

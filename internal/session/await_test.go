@@ -51,7 +51,7 @@ func TestTooLongAnswerIsNotMissing(t *testing.T) {
 }
 
 // A line that is too long and no message is no answer.
-func TestTooLongLineThatIsNoMessageIsNoAnswer(t *testing.T) {
+func TestTooLongTextIsNoAnswer(t *testing.T) {
 	s := unopened(t, func(_ context.Context, in io.Reader, out io.Writer) error {
 		_, err := io.WriteString(out, strings.Repeat("x", transport.DefaultLineLimit+1)+"\n")
 		_, _ = io.Copy(io.Discard, in)

@@ -34,7 +34,7 @@ func neverExits(ctx context.Context, in io.Reader, _ io.Writer) error {
 
 // An ending distinguishes a peer that exited by itself, one that did not exit in
 // time, and one that got no time.
-func TestEndingSaysHowThePeerEnded(t *testing.T) {
+func TestEndingRecordsHowPeerExits(t *testing.T) {
 	exits := unopened(t, func(_ context.Context, in io.Reader, _ io.Writer) error {
 		_, err := io.Copy(io.Discard, in)
 		return err
@@ -157,7 +157,7 @@ func TestSlowStartExtendsTheGrace(t *testing.T) {
 }
 
 // What a peer writes after the end of its input is part of the session.
-func TestOutputAfterTheEndOfInputIsRead(t *testing.T) {
+func TestReadsOutputAfterEndOfInput(t *testing.T) {
 	const lines = 500
 	s := unopened(t, func(_ context.Context, in io.Reader, out io.Writer) error {
 		io.Copy(io.Discard, in)

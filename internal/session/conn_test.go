@@ -19,7 +19,7 @@ import (
 
 // A peer that does not exit gets the whole grace, and one that has not answered a
 // request only a part of it.
-func TestBusyPeerGetsAShortGrace(t *testing.T) {
+func TestPeerWithOpenRequestGetsShortGrace(t *testing.T) {
 	t.Parallel()
 	target := transport.InProcess{Name: "stays", Serve: func(ctx context.Context, in io.Reader, _ io.Writer) error {
 		_, _ = io.Copy(io.Discard, in)
@@ -89,7 +89,7 @@ func TestFramesAreRecordedInTheOrderOfWriting(t *testing.T) {
 }
 
 // After the end of the context nothing is written or recorded.
-func TestNothingIsSentAfterTheContext(t *testing.T) {
+func TestSendsNothingAfterContextEnds(t *testing.T) {
 	silent := transport.InProcess{Name: "silent", Serve: func(_ context.Context, in io.Reader, _ io.Writer) error {
 		n, err := io.Copy(io.Discard, in)
 		if n > 0 {

@@ -369,7 +369,7 @@ func TestMessageURLOfAnotherOriginIsRefused(t *testing.T) {
 }
 
 // Comments of a stream count as output too.
-func TestCommentsCountAsAFlood(t *testing.T) {
+func TestCommentsCountTowardFloodLimit(t *testing.T) {
 	s := unopenedHTTP(t, spec.V2025_11_25, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", streamType)
 		for r.Context().Err() == nil {

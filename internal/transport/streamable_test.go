@@ -176,7 +176,7 @@ func TestStreamableSession(t *testing.T) {
 }
 
 // A body that is no message is recorded as text.
-func TestBodiesThatAreNoMessages(t *testing.T) {
+func TestRecordsBodiesThatAreNoMessages(t *testing.T) {
 	const refusal = `{"jsonrpc":"2.0","error":{"code":-32600,"message":"no"}}`
 	for name, c := range map[string]struct {
 		kind, body string

@@ -75,7 +75,7 @@ func TestTranscriptExchanges(t *testing.T) {
 	}
 }
 
-func TestExchangeIsOpenFromItsHeadUntilItIsClosed(t *testing.T) {
+func TestExchangeIsOpenFromHeadUntilClosed(t *testing.T) {
 	get := recordedExchanges().ExchangeFrom(2)
 	for frame, want := range map[int]bool{2: false, 3: false, 4: true, 7: true, 8: false, 10: false} {
 		if get.IsOpenAt(frame) != want {

@@ -50,7 +50,7 @@ func TestMappingRequiresStringKeys(t *testing.T) {
 	}
 }
 
-func TestLineIsThatOfFirstKey(t *testing.T) {
+func TestLineReturnsLineOfFirstKey(t *testing.T) {
 	for text, want := range map[string]int{"\n\na: 1\nb: 2\n": 3, "\na: 1\n": 2, "- x\n": 1} {
 		node, err := Parse([]byte(text), "")
 		if err != nil {

@@ -48,7 +48,7 @@ func TestNewAndUnadjudicatedVerdictsAreReported(t *testing.T) {
 	}
 }
 
-func TestVerdictOfARaceMayBeMissing(t *testing.T) {
+func TestAcceptsMissingVerdictOfRace(t *testing.T) {
 	was := entry{Target: "notes", Version: "1.0.0", Check: "a.race", Verdict: "fail", Transport: "stdio",
 		Revisions: []string{"2025-06-18"}, Clause: "c", Holds: "h", Sometimes: true}
 	then := map[string]entry{was.key(): was}
@@ -69,7 +69,7 @@ func TestVerdictOfARaceMayBeMissing(t *testing.T) {
 	}
 }
 
-func TestVerdictOfALaterRunHasNotVanished(t *testing.T) {
+func TestVerdictOfLaterRunIsNotReportedAsVanished(t *testing.T) {
 	was := entry{Target: "notes", Version: "1.0.0", Check: "a.race", Verdict: "fail", Transport: "stdio",
 		Revisions: []string{"2025-06-18", "2025-11-25"}, Clause: "c", Holds: "h"}
 	then := map[string]entry{was.key(): was}
@@ -89,7 +89,7 @@ func TestVerdictOfALaterRunHasNotVanished(t *testing.T) {
 	}
 }
 
-func TestAnotherVersionIsAnotherEntry(t *testing.T) {
+func TestEachVersionHasItsOwnEntry(t *testing.T) {
 	old := entry{Version: "0.9.0", Check: "a.known", Verdict: "fail", Transport: "stdio",
 		Revisions: []string{"2025-06-18"}, Clause: "c", Holds: "h"}
 	got := compare(notes, []target.Outcome{outcome("a.known", "2025-06-18", "fail", "x")},

@@ -30,7 +30,7 @@ func TestNormalizeReplacesWhatDiffersBetweenRuns(t *testing.T) {
 	}
 }
 
-func TestLinesHoldWhatBearsOnVerdicts(t *testing.T) {
+func TestLinesHoldVerdictsWithoutTimes(t *testing.T) {
 	var r target.Report
 	err := json.Unmarshal([]byte(`{
 		"revisions":[{"revision":"2025-06-18","spoken":true},{"revision":"2026-07-28"}],
@@ -77,7 +77,7 @@ func file(t *testing.T, lines ...string) string {
 	return path
 }
 
-func TestRenamesLeadToTheNewestIDs(t *testing.T) {
+func TestRenamesReturnNewestIDs(t *testing.T) {
 	ids, err := readRenames(file(t,
 		"# old\tnew", "",
 		"moved\tm.moved",
@@ -272,7 +272,7 @@ func TestComparisonOfFilesFailsForAChange(t *testing.T) {
 
 // A stand-in for the protected reference server prints its configuration on
 // stderr and its URLs on stdout.
-func TestProtectedServerIsJudgedWithItsConfiguration(t *testing.T) {
+func TestRunsProtectedServerWithItsConfiguration(t *testing.T) {
 	binary := file(t, "#!/bin/sh", `echo 'put it in FILE: authorization: {issuer: "http://127.0.0.1:1"}' >&2`,
 		"echo http://127.0.0.1:1/mcp http://127.0.0.1:1/sse", "exec sleep 60")
 	if err := os.Chmod(binary, 0o755); err != nil {
@@ -300,7 +300,7 @@ func TestProtectedServerIsJudgedWithItsConfiguration(t *testing.T) {
 	}
 }
 
-func TestFlagsMayStandBehindArguments(t *testing.T) {
+func TestAcceptsFlagsAfterArguments(t *testing.T) {
 	set := flag.NewFlagSet("record", flag.ContinueOnError)
 	compare, allow := set.Bool("compare", false, ""), set.String("allow", "", "")
 	others := parse(set, []string{"-compare", "OLD", "NEW", "-allow", "FILE", "notes"})

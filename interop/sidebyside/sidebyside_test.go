@@ -104,7 +104,7 @@ func TestMedianOfEachFigure(t *testing.T) {
 	}
 }
 
-func TestCompareWantsLessResourcesAndThreeTimesTheRules(t *testing.T) {
+func TestCompareRequiresFewerResourcesAndTripleRules(t *testing.T) {
 	them := figures{cpu: 10, peak: 100, rules: 50}
 	for _, c := range []struct {
 		us   figures

@@ -46,7 +46,7 @@ func areaOf(check string) string {
 	return area
 }
 
-func TestFaultsAreOfTheAreaOfTheirCheck(t *testing.T) {
+func TestFaultHasAreaOfItsCheck(t *testing.T) {
 	for _, a := range areas() {
 		for _, f := range a.server {
 			if got := areaOf(f.CaughtBy[0]); got != a.name {

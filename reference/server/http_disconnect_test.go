@@ -11,7 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-func TestLeavingBeforeReceiptCancels(t *testing.T) {
+func TestDisconnectBeforeReceiptCancels(t *testing.T) {
 	came, left, taken := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	b := startHTTP(t, Options{
@@ -92,7 +92,7 @@ func TestPOSTWithoutSessionLeavesNoGoroutine(t *testing.T) {
 	waitUntil(t, "all work has ended", func() bool { return runtime.NumGoroutine() <= before })
 }
 
-func TestLeavingCancelsOnlyStatelessRequests(t *testing.T) {
+func TestDisconnectCancelsOnlyStatelessRequests(t *testing.T) {
 	t.Parallel()
 	ended := make(chan error, 1)
 	b := startHTTP(t, Options{Handler: func(next Handler) Handler {

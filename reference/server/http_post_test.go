@@ -244,7 +244,7 @@ func TestResumesGetStream(t *testing.T) {
 	}
 }
 
-func TestMakesClientPoll(t *testing.T) {
+func TestEndsStreamSoThatClientPolls(t *testing.T) {
 	t.Parallel()
 	for _, rev := range sessionRevisions.Revisions() {
 		s := startHTTP(t, Options{

@@ -338,7 +338,7 @@ func TestTaskStoreLimit(t *testing.T) {
 
 // Tasks of the extension are in no list: there is room for any number of them, one
 // after another, and cursors into the list stay valid.
-func TestExpiredExtensionTasksFreeTheirPlace(t *testing.T) {
+func TestExpiredExtensionTasksDoNotFillStore(t *testing.T) {
 	s := taskStore{}
 	at := time.Now()
 	listed := &task{id: "listed", created: at, ttl: time.Hour}

@@ -21,7 +21,7 @@ func TestChecksAndLedgerAgree(t *testing.T) {
 }
 
 // The audit itself is tried on lists that are wrong in one way each.
-func TestAuditNamesWhatIsWrong(t *testing.T) {
+func TestAuditReportsErrors(t *testing.T) {
 	l, err := fixtures.ReadLedger()
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestAuditNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestEveryRuleIsSummedUpOnce(t *testing.T) {
+func TestCoverCountsEveryRuleOnce(t *testing.T) {
 	l, err := fixtures.ReadLedger()
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func TestEveryRuleIsSummedUpOnce(t *testing.T) {
 }
 
 // An excuse by a cover is none where the cover is not judged itself.
-func TestAuditNamesCoversThatAreNone(t *testing.T) {
+func TestAuditReportsInvalidCovers(t *testing.T) {
 	l, err := fixtures.ReadLedger()
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 )
 
 // Who is refused our answer by HTTP may cancel what it still waits for.
-func TestAnAnswerThatIsRefusedWasNotRead(t *testing.T) {
+func TestAcceptsCancellationAfterRefusedAnswer(t *testing.T) {
 	for status, want := range map[int]check.State{202: check.Violated, 429: check.Kept, 503: check.Kept} {
 		var w wireTap
 		w.ask(1, "GET", "")

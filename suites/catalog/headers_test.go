@@ -11,7 +11,7 @@ import (
 )
 
 // Each schema breaks the one rule beside it, or none: one mistake is reported once.
-func TestAnnotationsAreJudged(t *testing.T) {
+func TestDetectsInvalidHeaderAnnotations(t *testing.T) {
 	property := func(p string) string { return `{"type":"object","properties":{"a":` + p + `}}` }
 	for _, c := range []struct{ breaks, schema string }{
 		{"", property(`{"type":"string","x-mcp-header":"A!#$%&'*+-.^_|~9"}`)},

@@ -217,9 +217,9 @@ var eventStreamCases = map[string]struct {
 		w.end(1)
 	}, "streamable-http.stream.response"},
 	"stateless subscription": {spec.V2026_07_28, func(w *wireTap) {
-		w.post(1, string(listening("1", "{}").Raw))
+		w.post(1, string(listenFrame("1", "{}").Raw))
 		w.streams(1)
-		w.event(1, "", string(acking("1", "{}").Raw))
+		w.event(1, "", string(ackFrame("1", "{}").Raw))
 		w.end(1)
 	}, ""},
 	"stateless, told elsewhere": {spec.V2026_07_28, func(w *wireTap) {
@@ -420,7 +420,7 @@ var eventStreamCases = map[string]struct {
 }
 
 // What a server may do, and what says too little, is told from what is wrong.
-func TestEventStreamsAreReadAsTheyAre(t *testing.T) {
+func TestJudgesOfEventStreams(t *testing.T) {
 	for name, c := range eventStreamCases {
 		var w wireTap
 		if c.make(&w); !strings.Contains(name, "last") {

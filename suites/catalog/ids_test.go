@@ -11,7 +11,7 @@ import (
 
 // docs/ids.txt lists the ids of all checks. Baselines and scripts of users hold these
 // ids, so that an id does not change by accident.
-func TestIDsAreThoseOfTheList(t *testing.T) {
+func TestIDsMatchDocumentedList(t *testing.T) {
 	var ids []string
 	for _, c := range Checks() {
 		ids = append(ids, c.ID)
@@ -27,7 +27,7 @@ func TestIDsAreThoseOfTheList(t *testing.T) {
 }
 
 // docs/renamed-ids.tsv leads from each old id to ids that exist.
-func TestRenamedIDsLeadToChecks(t *testing.T) {
+func TestRenamedIDsNameExistingChecks(t *testing.T) {
 	for _, wrong := range checkRenames(table(t, "renamed-ids.tsv"), lines(t, "ids.txt"), table(t, "retired-ids.tsv")) {
 		t.Error(wrong)
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // Who reads a message takes either of two members of one name.
-func TestEitherIDThatStandsTwiceMayBeAnswered(t *testing.T) {
+func TestAcceptsAnswerToEitherDuplicateID(t *testing.T) {
 	const (
 		one   = `> {"jsonrpc":"2.0","id":1,"method":"ping"}`
 		twice = `> {"jsonrpc":"2.0","id":9,"id":1,"method":"ping"}`

@@ -120,7 +120,7 @@ var progressCases = map[string]struct {
 }
 
 // What is not the server's doing, or cannot be told, is not held against it.
-func TestJudgesOfProgressPassOver(t *testing.T) {
+func TestProgressJudgesAcceptAllowedSessions(t *testing.T) {
 	for name, c := range progressCases {
 		if o := outcomeOf(t, c.id, spec.V2025_11_25, c.frames...); o.State != c.state {
 			t.Errorf("%s: %s is %v, want %v: %s", name, c.id, o.State, c.state, o.Detail)
@@ -250,7 +250,7 @@ var loggingCases = map[string]struct {
 	},
 }
 
-func TestJudgesOfLoggingPassOver(t *testing.T) {
+func TestLoggingJudgesAcceptAllowedSessions(t *testing.T) {
 	for name, c := range loggingCases {
 		if o := outcomeOf(t, c.id, c.rev, c.frames...); o.State != c.state {
 			t.Errorf("%s: %s is %v, want %v: %s", name, c.id, o.State, c.state, o.Detail)
@@ -258,7 +258,7 @@ func TestJudgesOfLoggingPassOver(t *testing.T) {
 	}
 }
 
-func TestJudgesOfCancellationPassOver(t *testing.T) {
+func TestCancellationJudgesAcceptAllowedSessions(t *testing.T) {
 	ask := `< {"jsonrpc":"2.0","id":"s","method":"roots/list"}`
 	answer := `> {"jsonrpc":"2.0","id":"s","result":{"roots":[]}}`
 	cancel := `< {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"s"}}`

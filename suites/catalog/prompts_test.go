@@ -9,12 +9,12 @@ import (
 
 // A prompt may put an argument of ours where a URI belongs: that it is none is our
 // doing.
-func TestAPromptMayEchoItsArguments(t *testing.T) {
+func TestAcceptsPromptThatEchoesArguments(t *testing.T) {
 	for _, c := range []struct {
 		argument string
 		want     check.State
 	}{{"1 2", check.NotObserved}, {"other", check.Violated}} {
-		got := look(t, "prompts.resource.uri", spec.V2025_11_25,
+		got := judgeFrames(t, "prompts.resource.uri", spec.V2025_11_25,
 			`{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":`+
 				`{"name":"p","arguments":{"uri":"`+c.argument+`"}}}`,
 			`{"jsonrpc":"2.0","id":1,"result":{"messages":[{"role":"user","content":{"type":"resource","resource":`+

@@ -10,7 +10,7 @@ import (
 )
 
 // look runs a judge over the frames of a session, each given with its sender.
-func look(t *testing.T, id string, rev spec.Revision, frames ...string) check.Outcome {
+func judgeFrames(t *testing.T, id string, rev spec.Revision, frames ...string) check.Outcome {
 	t.Helper()
 	var all []wire.Frame
 	for i, raw := range frames {
@@ -114,9 +114,9 @@ var toolCases = map[string]struct {
 }
 
 // What a judge must not take for a subject, or for a violation.
-func TestJudgesOfToolsPassOver(t *testing.T) {
+func TestToolJudgesAcceptAllowedSessions(t *testing.T) {
 	for name, c := range toolCases {
-		if o := look(t, c.check, c.rev, c.frames...); o.State != c.want {
+		if o := judgeFrames(t, c.check, c.rev, c.frames...); o.State != c.want {
 			t.Errorf("%s: %s is in state %d, want %d: %s", name, c.check, o.State, c.want, o.Detail)
 		}
 	}
@@ -124,7 +124,7 @@ func TestJudgesOfToolsPassOver(t *testing.T) {
 
 // A failed call owes no structured result, and the definition that counts is
 // the last one before the call.
-func TestStructuredResultsAreHeldAgainstTheLastDefinition(t *testing.T) {
+func TestComparesStructuredResultWithLatestSchema(t *testing.T) {
 	list := func(id int, schema string) []string {
 		return []string{fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`, id),
 			fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"tools":[`+
@@ -137,16 +137,16 @@ func TestStructuredResultsAreHeldAgainstTheLastDefinition(t *testing.T) {
 	frames := append(list(1, `{"type":"object","required":["a"]}`), call(2, `{"content":[],"isError":true}`)...)
 	frames = append(append(frames, list(3, `{"type":"object","required":["b"]}`)...),
 		call(4, `{"content":[],"structuredContent":{"b":1}}`)...)
-	if o := look(t, "tools.result.structured.schema", spec.V2025_06_18, frames...); o.State != check.Kept {
+	if o := judgeFrames(t, "tools.result.structured.schema", spec.V2025_06_18, frames...); o.State != check.Kept {
 		t.Errorf("state %d: %s", o.State, o.Detail)
 	}
 	frames = append(frames, call(5, `{"content":[],"structuredContent":{"a":1}}`)...)
-	if o := look(t, "tools.result.structured.schema", spec.V2025_06_18, frames...); o.State != check.Violated {
+	if o := judgeFrames(t, "tools.result.structured.schema", spec.V2025_06_18, frames...); o.State != check.Violated {
 		t.Errorf("a result by the definition before the last is in state %d", o.State)
 	}
 }
 
-func TestPingsBelowTheRateAreKept(t *testing.T) {
+func TestAcceptsPingsBelowRate(t *testing.T) {
 	var lines []byte
 	for i := range 12 {
 		lines = fmt.Appendf(lines, `{"from":"server","at":%d,"raw":{"jsonrpc":"2.0","id":%d,"method":"ping"}}`+"\n",
@@ -165,7 +165,7 @@ func TestPingsBelowTheRateAreKept(t *testing.T) {
 
 // The type of a result may be one of an extension that its request declared, and
 // of none that another declared.
-func TestResultTypesOfExtensions(t *testing.T) {
+func TestResultTypeRequiresDeclaredExtension(t *testing.T) {
 	const tasks = `"io.modelcontextprotocol/tasks":{}`
 	for name, c := range map[string]struct {
 		extensions, resultType string
@@ -183,7 +183,7 @@ func TestResultTypesOfExtensions(t *testing.T) {
 	} {
 		meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 			`"io.modelcontextprotocol/clientCapabilities":` + c.extensions + `}`
-		out := look(t, "jsonrpc.result-type.known", spec.V2026_07_28,
+		out := judgeFrames(t, "jsonrpc.result-type.known", spec.V2026_07_28,
 			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"look",`+meta+`}}`,
 			`{"jsonrpc":"2.0","id":1,"result":{"resultType":"`+c.resultType+`"}}`)
 		if out.State != c.want {

@@ -11,7 +11,7 @@ import (
 
 // A server that is told of several changes at once may ask once for each, also
 // while a request of the client is open: it asks on its own account.
-func TestRootsMayBeAskedForAtEachChange(t *testing.T) {
+func TestAcceptsRootsRequestAtEachChange(t *testing.T) {
 	c := find(t, "roots.cached")
 	ask := func(id string) wire.Frame {
 		return wire.Frame{From: wire.Server, Raw: []byte(`{"jsonrpc":"2.0","id":` + id + `,"method":"roots/list"}`)}
@@ -39,7 +39,7 @@ func TestRootsMayBeAskedForAtEachChange(t *testing.T) {
 
 // The params of requests for roots are judged once, also within a batch, and
 // only where there was such a request.
-func TestParamsOfRequestsForRootsAreJudgedOnce(t *testing.T) {
+func TestReportsParamsOfRootsRequestOnce(t *testing.T) {
 	all := Judges()
 	look := func(id string, rev spec.Revision, raw string) check.State {
 		at := slices.IndexFunc(all, func(c check.Check) bool { return c.ID == id })

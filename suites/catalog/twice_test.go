@@ -11,7 +11,7 @@ import (
 
 // A response with an id that nothing had is objected to by the rule of ids: the
 // stream that it came on had its response.
-func TestAnIDThatNothingHadIsNotAStreamWithoutResponse(t *testing.T) {
+func TestUnknownIDIsNotAMissingResponse(t *testing.T) {
 	const id = `9007199254740993`
 	for _, c := range []struct {
 		response string
@@ -52,7 +52,7 @@ func TestAnIDThatNothingHadIsNotAStreamWithoutResponse(t *testing.T) {
 
 // A header without a value may be taken for a missing one, which is what -32020
 // is for; one with the value of the body may not.
-func TestAnEmptyNameMayBeTakenForAMissingHeader(t *testing.T) {
+func TestAcceptsEmptyNameHeaderAsMissing(t *testing.T) {
 	for uri, want := range map[string]check.State{"": check.NotObserved, "notes://index": check.Violated} {
 		session := wire.TranscriptOf([]wire.Frame{
 			{From: wire.Client, HTTP: &wire.HTTP{Exchange: 1, Method: http.MethodPost, Header: http.Header{

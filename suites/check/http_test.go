@@ -25,7 +25,7 @@ func webHandle(t *testing.T) *T {
 	return handle(t, t.Context(), session.NewPool(session.NewLauncher(site, o), spec.V2025_11_25))
 }
 
-func TestPostsSentTogetherAreAnsweredInTheirOrder(t *testing.T) {
+func TestConcurrentPostsKeepTheirOrder(t *testing.T) {
 	h := webHandle(t)
 	var posts []Posting
 	var ids []wire.ID
@@ -49,7 +49,7 @@ func TestPostsSentTogetherAreAnsweredInTheirOrder(t *testing.T) {
 	}
 }
 
-func TestAnExchangeIsMarkedInItsOwnSessionOnly(t *testing.T) {
+func TestMarksExchangeInItsOwnSessionOnly(t *testing.T) {
 	here, there := webHandle(t), webHandle(t)
 	x := here.HTTP().Post(here.Frame(here.NextID(), "ping", nil))
 	here.HTTP().Post(here.Frame(here.NextID(), "ping", nil))
@@ -64,7 +64,7 @@ func TestAnExchangeIsMarkedInItsOwnSessionOnly(t *testing.T) {
 	}
 }
 
-func TestTheLoopbackInterfaceIsKnown(t *testing.T) {
+func TestDetectsLoopbackHosts(t *testing.T) {
 	h := webHandle(t)
 	at := h.HTTP().URL()
 	for host, want := range map[string]bool{

@@ -66,7 +66,7 @@ func serveBytes(t *testing.T, serve func(c net.Conn)) (url string) {
 }
 
 // head reads a request up to the empty line.
-func head(c net.Conn) (string, *bufio.Reader) {
+func readHead(c net.Conn) (string, *bufio.Reader) {
 	in := bufio.NewReader(c)
 	var all strings.Builder
 	for {
@@ -81,7 +81,7 @@ func head(c net.Conn) (string, *bufio.Reader) {
 func TestRawSendsAndReturnsBytesUnchanged(t *testing.T) {
 	got := make(chan string, 1)
 	h := rawHandle(t, serveBytes(t, func(c net.Conn) {
-		all, in := head(c)
+		all, in := readHead(c)
 		body := make([]byte, 5)
 		io.ReadFull(in, body)
 		got <- all + string(body)
@@ -151,7 +151,7 @@ func TestRawStopsAtTheTimeout(t *testing.T) {
 	hold := make(chan struct{})
 	defer close(hold)
 	h := rawHandle(t, serveBytes(t, func(c net.Conn) {
-		if all, _ := head(c); strings.HasPrefix(all, "GET") {
+		if all, _ := readHead(c); strings.HasPrefix(all, "GET") {
 			fmt.Fprint(c, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf")
 		}
 		<-hold
@@ -171,7 +171,7 @@ func TestRawReadsAStreamToItsFirstMessage(t *testing.T) {
 	hold := make(chan struct{})
 	defer close(hold)
 	h := rawHandle(t, serveBytes(t, func(c net.Conn) {
-		head(c)
+		readHead(c)
 		fmt.Fprint(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"+
 			": here\n\nid: 1\ndata:\n\ndata: {}\n\n")
 		<-hold
@@ -198,7 +198,7 @@ func TestRawSpeaksTLS(t *testing.T) {
 
 // The end of the run ends the body.
 func TestRawEndsWithTheRun(t *testing.T) {
-	h := rawHandle(t, serveBytes(t, func(c net.Conn) { head(c); io.Copy(io.Discard, c) }), transport.HTTPOptions{})
+	h := rawHandle(t, serveBytes(t, func(c net.Conn) { readHead(c); io.Copy(io.Discard, c) }), transport.HTTPOptions{})
 	ctx, stop := context.WithCancel(t.Context())
 	h.ctx = ctx
 	stop()

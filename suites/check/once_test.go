@@ -9,7 +9,7 @@ import (
 
 // A result that names state of the server is kept while its session is open.
 func TestOnceInSessionComputesAgainAfterTheSession(t *testing.T) {
-	env := echo(t, spec.V2025_11_25, quick())
+	env := newEchoEnv(t, spec.V2025_11_25, shortDeadlines())
 	key := NewKey[int64]("instance")
 	var got []int64
 	probe := Check{ID: "a.b", Probe: func(t *T) {

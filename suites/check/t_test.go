@@ -17,7 +17,7 @@ import (
 
 // echo answers every request with its own line as result, and names the
 // instance.
-func echo(t *testing.T, revision spec.Revision, o session.Options) Env {
+func newEchoEnv(t *testing.T, revision spec.Revision, o session.Options) Env {
 	t.Helper()
 	instance := 0
 	target := transport.InProcess{Name: "echo", Serve: func(_ context.Context, in io.Reader, out io.Writer) error {
@@ -41,14 +41,14 @@ func echo(t *testing.T, revision spec.Revision, o session.Options) Env {
 	return Env{Pool: pool}
 }
 
-func quick() session.Options {
+func shortDeadlines() session.Options {
 	o := session.DefaultOptions()
 	o.Timeout, o.Grace = time.Second, 200*time.Millisecond
 	return o
 }
 
 func TestFailOnAnotherSessionShowsItsFrames(t *testing.T) {
-	env := echo(t, spec.V2025_11_25, quick())
+	env := newEchoEnv(t, spec.V2025_11_25, shortDeadlines())
 	instances := []int64{}
 	key := NewKey[*T]("kept")
 	body := func(t *T) {
@@ -76,7 +76,7 @@ func TestFailOnAnotherSessionShowsItsFrames(t *testing.T) {
 }
 
 func TestUnopenedAtUsesItsOwnRevision(t *testing.T) {
-	env := echo(t, spec.V2025_11_25, quick())
+	env := newEchoEnv(t, spec.V2025_11_25, shortDeadlines())
 	o := Run(t.Context(), Check{ID: "a.b", Probe: func(t *T) {
 		t.Saw()
 		m, ok := t.Sessions().UnopenedAt(spec.V2026_07_28).Try("ping", nil).Answer()
@@ -97,7 +97,7 @@ func TestUnopenedAtUsesItsOwnRevision(t *testing.T) {
 }
 
 func TestSendChunksRecordsOneFrame(t *testing.T) {
-	env := echo(t, spec.V2025_11_25, quick())
+	env := newEchoEnv(t, spec.V2025_11_25, shortDeadlines())
 	paused := 0
 	o := Run(t.Context(), Check{ID: "a.b", Probe: func(t *T) {
 		t.Saw()

@@ -16,7 +16,7 @@ import (
 )
 
 // small opens a session and answers ping; all else it leaves unanswered.
-func small(_ context.Context, in io.Reader, out io.Writer) error {
+func servePing(_ context.Context, in io.Reader, out io.Writer) error {
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
 		m := wire.Parse(lines.Bytes())
@@ -47,7 +47,8 @@ func handle(t *testing.T, ctx context.Context, pool *session.Pool) *T {
 func pool() *session.Pool {
 	o := session.DefaultOptions()
 	o.Timeout, o.Grace = 100*time.Millisecond, 100*time.Millisecond
-	return session.NewPool(session.NewLauncher(transport.InProcess{Name: "small", Serve: small}, o), spec.V2025_06_18)
+	target := transport.InProcess{Name: "small", Serve: servePing}
+	return session.NewPool(session.NewLauncher(target, o), spec.V2025_06_18)
 }
 
 func TestMarkIgnoresFramesOfOtherSessions(t *testing.T) {
@@ -93,7 +94,7 @@ func TestTryMethodsNeverFail(t *testing.T) {
 // What is learnt of a server is known at every revision, what is remembered at
 // its own alone.
 func TestTraitsHoldAtEveryRevision(t *testing.T) {
-	launcher := session.NewLauncher(transport.InProcess{Name: "small", Serve: small}, session.DefaultOptions())
+	launcher := session.NewLauncher(transport.InProcess{Name: "small", Serve: servePing}, session.DefaultOptions())
 	one, other := &T{pool: session.NewPool(launcher, spec.V2025_06_18)}, &T{pool: session.NewPool(launcher,
 		spec.V2025_11_25)}
 	if SetTrait(one, "slow"); !HasTrait(other, "slow") || HasTrait(other, "quick") {

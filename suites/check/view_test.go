@@ -10,7 +10,7 @@ import (
 
 // HTTP frames without a message are no entries: judges find a request by its index
 // nevertheless, and the frame at fault is marked.
-func TestFramesWithoutMessageAreNotCounted(t *testing.T) {
+func TestEntriesOmitFramesWithoutMessage(t *testing.T) {
 	head := wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: 1, Status: 200}}
 	raw := func(from wire.Role, text string) wire.Frame {
 		return wire.Frame{From: from, Raw: []byte(text), HTTP: &wire.HTTP{Exchange: 1}}

@@ -58,7 +58,7 @@ func specStates(t *testing.T, configure func(*types.SuiteConfig), build func()) 
 	return states
 }
 
-func TestAllPathsGiveEqualVerdicts(t *testing.T) {
+func TestRunAndGinkgoGiveEqualVerdicts(t *testing.T) {
 	twice := server.Options{Frames: func(next server.FrameSink) server.FrameSink {
 		return func(f server.Frame) {
 			next(f)
@@ -137,7 +137,7 @@ func TestFiltersSelectWhatRuns(t *testing.T) {
 	}
 }
 
-func TestBuildingTheTreeTouchesNoTarget(t *testing.T) {
+func TestBuildingTreeStartsNoTarget(t *testing.T) {
 	started := false
 	target := suites.InProcess(func(context.Context, io.ReadCloser, io.WriteCloser) error {
 		started = true
@@ -149,7 +149,7 @@ func TestBuildingTheTreeTouchesNoTarget(t *testing.T) {
 	}
 }
 
-func TestInvalidOptionsAreAFailingSpec(t *testing.T) {
+func TestInvalidOptionsFailOneSpec(t *testing.T) {
 	states := specStates(t, func(*types.SuiteConfig) {}, func() {
 		ginkgo.Describe("suite", func() { Describe(inProcess(server.Options{}), suites.Only("no.such.check")) })
 	})

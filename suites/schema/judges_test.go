@@ -9,7 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-func TestBase64IsAcceptedWithoutPadding(t *testing.T) {
+func TestAcceptsBase64WithoutPadding(t *testing.T) {
 	for text, want := range map[string][2]bool{ // padded, decodes
 		"":               {true, true},
 		"aGk=":           {true, true},
@@ -27,7 +27,7 @@ func TestBase64IsAcceptedWithoutPadding(t *testing.T) {
 	}
 }
 
-func TestISO8601AcceptsItsFormsOnly(t *testing.T) {
+func TestAcceptsISO8601FormsOnly(t *testing.T) {
 	for text, want := range map[string]bool{
 		"2025-01-12T15:00:58Z":          true,
 		"2025-01-12T15:00:58.123+02:00": true,
@@ -54,7 +54,7 @@ func TestISO8601AcceptsItsFormsOnly(t *testing.T) {
 	}
 }
 
-func TestPrefixesThatAreNotReversedAreFound(t *testing.T) {
+func TestDetectsPrefixesThatAreNotReversed(t *testing.T) {
 	for key, want := range map[string]bool{
 		"com.example/a": false, "io.github.someone/a": false, "ai.x/a": false, "dev/a": false,
 		"app.acme.com/a": false, // app is a top-level domain too
@@ -102,7 +102,7 @@ func TestTraceContextFormats(t *testing.T) {
 	}
 }
 
-func TestContentTypesOfFactsAreThoseOfTheSchema(t *testing.T) {
+func TestContentTypesOfFactsMatchSchema(t *testing.T) {
 	for _, rev := range spec.Revisions() {
 		set, facts := schema.For(rev), rev.Facts()
 		for _, kind := range []string{

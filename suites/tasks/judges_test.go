@@ -51,7 +51,7 @@ func TestParseTimeReadsISO8601(t *testing.T) {
 
 // Each judge has a golden exchange that gives it evidence. The next test has the polls,
 // which take time, and the reference the work that stops: it reports progress.
-func TestJudgesHaveASubjectInGoldenExchanges(t *testing.T) {
+func TestJudgesHaveSubjectInGoldenExchanges(t *testing.T) {
 	for _, c := range judges() {
 		c.Of = wire.Server
 		seen := c.ID == "tasks.poll.interval" || c.ID == "tasks.cancel.stops" ||
@@ -64,7 +64,7 @@ func TestJudgesHaveASubjectInGoldenExchanges(t *testing.T) {
 	}
 }
 
-func TestPollsAtThePollIntervalPass(t *testing.T) {
+func TestAcceptsPollsAtPollInterval(t *testing.T) {
 	frames := []wire.Frame{}
 	for i := range 3 {
 		at := time.Duration(i) * 2 * time.Second

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
 )
 
-func TestMisfitsAreChosenFromAllKeywordsAndTools(t *testing.T) {
+func TestSelectsInvalidArgumentsOfAllKeywordsAndTools(t *testing.T) {
 	var all []toolMisfit
 	for i := range 10 {
 		tool := gjson.Parse(fmt.Sprintf(`{"name":"t%d"}`, i))

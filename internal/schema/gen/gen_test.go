@@ -106,7 +106,7 @@ methods:
 	}
 }
 
-func TestErrorsOfTheSource(t *testing.T) {
+func TestReportsErrorsOfSource(t *testing.T) {
 	for _, c := range []struct{ source, want string }{
 		{"definitions:\n  A: B", "B is not defined"},
 		{"definitions:\n  A: string\n  A since 2025-06-18: number", "2025-06-18: two definitions of A"},

@@ -76,7 +76,7 @@ func TestFrontmatterOf(t *testing.T) {
 
 // A value that some reader of YAML makes of a plain scalar is equal to it; a value that
 // none makes is not.
-func TestFrontmattersOfFileAndEntryAreCompared(t *testing.T) {
+func TestComparesFrontmatterOfFileAndEntry(t *testing.T) {
 	for _, c := range []struct{ yaml, json, differs string }{
 		{"a: x\nb: 1", `{"a":"x","b":1}`, ""},
 		{"a: x", `{"a":"y"}`, "a"},

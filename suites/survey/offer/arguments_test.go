@@ -57,7 +57,7 @@ func TestMakeInvalidArgumentsIsInvalidInEveryDialect(t *testing.T) {
 	}
 }
 
-func TestMakeArgumentsReturnsDifferentOnes(t *testing.T) {
+func TestMakeArgumentsReturnsDifferentArguments(t *testing.T) {
 	for _, c := range []struct{ input, want string }{
 		{`{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}`, `{"on":false} {"on":true}`},
 		{`{"type":"object"}`, `{}`},

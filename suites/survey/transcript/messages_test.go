@@ -11,7 +11,7 @@ import (
 
 // A message that equals an earlier one is left out. The same result of another method
 // and another result of the same method are not.
-func TestDistinctMessagesLeaveOutRepetitions(t *testing.T) {
+func TestDistinctMessagesOmitsRepetitions(t *testing.T) {
 	var frames []wire.Frame
 	ask := func(id, method, result string) {
 		frames = append(frames,
