@@ -20,7 +20,7 @@ func TestChecksAndLedgerAgree(t *testing.T) {
 	}
 }
 
-// The audit itself is tried on lists that are wrong in one way each.
+// Each list of checks has one error.
 func TestAuditReportsErrors(t *testing.T) {
 	l, err := fixtures.ReadLedger()
 	if err != nil {
@@ -48,12 +48,12 @@ func TestAuditReportsErrors(t *testing.T) {
 		checks[0] = good
 		good = keep
 		if wrong := strings.Join(Audit(l, checks), "\n"); !strings.Contains(wrong, c.want) {
-			t.Errorf("%s: the audit says %q", name, wrong)
+			t.Errorf("%s: the audit reports %q", name, wrong)
 		}
 	}
 	twice := append(Checks(), good)
 	if wrong := strings.Join(Audit(l, twice), "\n"); !strings.Contains(wrong, "two checks have the id "+good.ID) {
-		t.Errorf("the audit does not see an id twice: %q", wrong)
+		t.Errorf("the audit does not report a duplicate id: %q", wrong)
 	}
 }
 
@@ -70,7 +70,7 @@ func TestCoverCountsEveryRuleOnce(t *testing.T) {
 			}
 		}
 		if n != 1 {
-			t.Errorf("%s at %s has %d of checks, covered, excused and later", c.ID, c.Revision, n)
+			t.Errorf("%s at %s has %d of checks, cover, excuse and later, want one", c.ID, c.Revision, n)
 		}
 		if covered := c.Covered != ""; covered != (len(c.JudgedBy) > 0) || covered != (c.Why != "") {
 			t.Errorf("%s at %s is covered by %q, judged by %q, because of %q", c.ID, c.Revision, c.Covered, c.JudgedBy,
@@ -79,7 +79,7 @@ func TestCoverCountsEveryRuleOnce(t *testing.T) {
 	}
 }
 
-// An excuse by a cover is none where the cover is not judged itself.
+// A cover excuses a rule only if a check claims the cover.
 func TestAuditReportsInvalidCovers(t *testing.T) {
 	l, err := fixtures.ReadLedger()
 	if err != nil {
@@ -92,14 +92,14 @@ func TestAuditReportsInvalidCovers(t *testing.T) {
 		in       spec.Set
 		by       string
 		revision spec.Revision
-		wrong    string // what the audit says of the cover, "" for nothing
+		wrong    string // the error that the audit reports, "" for none
 	}{
 		"claimed":        {0, "completion-max-100", "", ""},
 		"excused":        {0, "elicitation-no-client-creds-reuse", spec.V2025_11_25, unclaimed},
-		"covered itself": {0, "progress-increases-schema", spec.V2024_11_05, unclaimed},
+		"itself covered": {0, "progress-increases-schema", spec.V2024_11_05, unclaimed},
 		"not stated":     {0, "roots-request-no-required-params-of-old", spec.V2026_07_28, ofOtherRevisions},
 		"of clients":     {0, "lifecycle-initialized-notification", spec.V2024_11_05, unclaimed},
-		"elsewhere":      {spec.Only(spec.V2025_06_18), "elicitation-url-valid", spec.V2025_06_18, ofOtherRevisions},
+		"other revision": {spec.Only(spec.V2025_06_18), "elicitation-url-valid", spec.V2025_06_18, ofOtherRevisions},
 	} {
 		with := *l
 		excuse := fixtures.Excuse{ID: rule, Kind: fixtures.ExcuseCovered, In: c.in, By: c.by}
@@ -109,7 +109,7 @@ func TestAuditReportsInvalidCovers(t *testing.T) {
 		})
 		want := fmt.Sprintf("rule %s at %s is covered by %s, %s", rule, c.revision, c.by, c.wrong)
 		if c.wrong == "" && len(wrong) > 0 || c.wrong != "" && !slices.Contains(wrong, want) {
-			t.Errorf("%s: the audit says %q", name, wrong)
+			t.Errorf("%s: the audit reports %q", name, wrong)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// Each schema breaks the one rule beside it, or none: one mistake is reported once.
+// Each schema breaks one rule or none, and one check reports it.
 func TestDetectsInvalidHeaderAnnotations(t *testing.T) {
 	property := func(p string) string { return `{"type":"object","properties":{"a":` + p + `}}` }
 	for _, c := range []struct{ breaks, schema string }{

@@ -26,7 +26,7 @@ func TestIDsMatchDocumentedList(t *testing.T) {
 	}
 }
 
-// docs/renamed-ids.tsv leads from each old id to ids that exist.
+// docs/renamed-ids.tsv maps each old id to existing ids.
 func TestRenamedIDsNameExistingChecks(t *testing.T) {
 	for _, wrong := range checkRenames(table(t, "renamed-ids.tsv"), lines(t, "ids.txt"), table(t, "retired-ids.tsv")) {
 		t.Error(wrong)
@@ -39,30 +39,30 @@ func TestDetectsWrongIDLists(t *testing.T) {
 		got  []string
 		want string // "" for no error
 	}{
-		"the same": {compareIDs(listed, listed, nil), ""},
-		"a new check": {
+		"equal lists": {compareIDs(listed, listed, nil), ""},
+		"new check": {
 			compareIDs([]string{"ping.a", "ping.b", "ping.c"}, listed, nil), "add ping.c to docs/ids.txt",
 		},
-		"a missing check": {compareIDs([]string{"ping.a"}, listed, nil), "no check has the id ping.b"},
-		"a retired check": {compareIDs([]string{"ping.a"}, []string{"ping.a"}, [][]string{{"ping.b", "why"}}), ""},
-		"a line too many": {
+		"missing check": {compareIDs([]string{"ping.a"}, listed, nil), "no check has the id ping.b"},
+		"retired check": {compareIDs([]string{"ping.a"}, []string{"ping.a"}, [][]string{{"ping.b", "why"}}), ""},
+		"unknown id in the list": {
 			compareIDs([]string{"ping.a"}, listed, [][]string{{"ping.b", "why"}}), "remove ping.b from",
 		},
-		"an id used again": {compareIDs(listed, listed, [][]string{{"ping.b", "why"}}),
+		"retired id used again": {compareIDs(listed, listed, [][]string{{"ping.b", "why"}}),
 			"the id ping.b is retired"},
-		"no reason": {compareIDs([]string{"ping.a"}, []string{"ping.a"}, [][]string{{"ping.b"}}),
+		"retired id without a reason": {compareIDs([]string{"ping.a"}, []string{"ping.a"}, [][]string{{"ping.b"}}),
 			"retired-ids.tsv: ping.b has no reason"},
-		"a rename": {checkRenames([][]string{{"old", "ping.a"}}, listed, nil), ""},
-		"a rename, retired later": {
+		"rename": {checkRenames([][]string{{"old", "ping.a"}}, listed, nil), ""},
+		"rename, then retired": {
 			checkRenames([][]string{{"old", "ping.c"}}, listed, [][]string{{"ping.c", "why"}}), "",
 		},
-		"a rename to nothing": {
+		"rename to an unknown id": {
 			checkRenames([][]string{{"old", "ping.c"}}, listed, nil), "no check has the id ping.c",
 		},
-		"a rename of what exists": {
+		"rename of an existing id": {
 			checkRenames([][]string{{"ping.b", "ping.a"}}, listed, nil), "ping.b still exists",
 		},
-		"a rename without new ids": {checkRenames([][]string{{"old"}}, listed, nil), "old has no new id"},
+		"rename without a new id": {checkRenames([][]string{{"old"}}, listed, nil), "old has no new id"},
 	} {
 		got := strings.Join(c.got, "\n")
 		if !strings.Contains(got, c.want) || (c.want == "") != (got == "") {

@@ -7,7 +7,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// Who reads a message takes either of two members of one name.
+// A server that reads a duplicate member may use either of the two.
 func TestAcceptsAnswerToEitherDuplicateID(t *testing.T) {
 	const (
 		one   = `> {"jsonrpc":"2.0","id":1,"method":"ping"}`
@@ -20,11 +20,11 @@ func TestAcceptsAnswerToEitherDuplicateID(t *testing.T) {
 		frames []string
 		wrong  bool
 	}{
-		"the last":        {[]string{one, done1, twice, done1}, false},
-		"the first":       {[]string{one, done1, twice, done9}, false},
-		"one once more":   {[]string{one, done1, done1}, true},
-		"what is no JSON": {[]string{garbage, one, done1, done1}, false},
-		"one of one more": {[]string{twice, done9, done9}, true},
+		"last id":                         {[]string{one, done1, twice, done1}, false},
+		"first id":                        {[]string{one, done1, twice, done9}, false},
+		"second answer":                   {[]string{one, done1, done1}, true},
+		"invalid JSON":                    {[]string{garbage, one, done1, done1}, false},
+		"second answer to a duplicate id": {[]string{twice, done9, done9}, true},
 	} {
 		if o := outcomeOf(t, "jsonrpc.response.once", spec.V2025_06_18,
 			c.frames...); (o.State == check.Violated) != c.wrong {

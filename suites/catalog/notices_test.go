@@ -44,43 +44,43 @@ const (
 
 const workingTask = `< {"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":"t","status":"working"}}}`
 
-// progressCases are sessions in which the server breaks no rule, or in which that is not
-// known.
+// progressCases are sessions in which the server breaks no rule, or that do not show
+// whether it does.
 var progressCases = map[string]struct {
 	id     string
 	frames []string
 	state  check.State
 }{
-	"a token that may stand in what is no JSON": {
+	"token in invalid JSON": {
 		"progress.token.known", []string{
 			`> {"jsonrpc":"2.0","id":1,"params":{"_meta":{"progressToken":"b"`, unrelated,
 		}, check.NotObserved,
 	},
-	"a token that stands twice": {
+	"duplicate token": {
 		"progress.token.known", []string{
 			`> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":` +
 				`{"_meta":{"progressToken":"a","progressToken":"b"}}}`, unrelated,
 		}, check.NotObserved,
 	},
-	"a batch": {
+	"token in a batch": {
 		"progress.token.known", []string{
 			`> [{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":"b"}}}]`, unrelated,
 		}, check.Kept,
 	},
-	"the same number in another form": {
+	"equal number in another notation": {
 		"progress.token.echoed", []string{
 			`> {"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{"progressToken":7}}}`,
 			`< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7.0,"progress":1}}`,
 		}, check.Kept,
 	},
-	"the string of digits beside it": {
+	"number and string of the same digits": {
 		"progress.token.echoed", []string{
 			`> {"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{"progressToken":7}}}`,
 			`> {"jsonrpc":"2.0","id":2,"method":"m","params":{"_meta":{"progressToken":"7"}}}`,
 			`< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"7","progress":1}}`,
 		}, check.Kept,
 	},
-	"a request that was cancelled": {
+	"cancelled request": {
 		"progress.ended", []string{call1, progress1, cancel1, done1, progress2}, check.NotObserved,
 	},
 	"two requests with one id": {
@@ -89,29 +89,29 @@ var progressCases = map[string]struct {
 			progress1,
 		}, check.NotObserved,
 	},
-	"a token that another request has": {
+	"token of two requests": {
 		"progress.ended", []string{call1, again1, done1, progress1}, check.NotObserved,
 	},
-	"a task": {
+	"task": {
 		"progress.ended", []string{strings.Replace(call1, `"name"`, `"task":{},"name"`, 1), workingTask, progress1},
 		check.NotObserved,
 	},
-	"a request that begins anew": {
+	"token used again after the answer": {
 		"progress.increases", []string{call1, progress1, progress2, done1, again1, progress1}, check.Kept,
 	},
-	"two calls that share a token": {
+	"token of two open calls": {
 		"progress.increases", []string{call1, again1, progress1, progress1}, check.NotObserved,
 	},
-	"numbers that a double cannot tell": {
+	"numbers that are equal as a double": {
 		"progress.increases", []string{
 			call1, strings.Replace(progress1, `"progress":1`, `"progress":9007199254740992`, 1),
 			strings.Replace(progress1, `"progress":1`, `"progress":9007199254740993`, 1),
 		}, check.NotObserved,
 	},
-	"a task that still runs": {
+	"running task": {
 		"progress.task.ended", []string{call1, workingTask, progress1}, check.NotObserved,
 	},
-	"a task that ended after its report": {
+	"task that ends after its report": {
 		"progress.task.ended", []string{
 			call1, workingTask, progress1, `> {"jsonrpc":"2.0","id":2,"method":"tasks/get","params":{"taskId":"t"}}`,
 			`< {"jsonrpc":"2.0","id":2,"result":{"taskId":"t","status":"completed"}}`,
@@ -119,7 +119,7 @@ var progressCases = map[string]struct {
 	},
 }
 
-// What is not the server's doing, or cannot be told, is not held against it.
+// The judges fail neither allowed nor unclear sessions.
 func TestProgressJudgesAcceptAllowedSessions(t *testing.T) {
 	for name, c := range progressCases {
 		if o := outcomeOf(t, c.id, spec.V2025_11_25, c.frames...); o.State != c.state {
@@ -158,98 +158,99 @@ var loggingCases = map[string]struct {
 	frames []string
 	state  check.State
 }{
-	"before any level was set": {"logging.threshold", spec.V2025_06_18, []string{logFrame("debug")}, check.NotObserved},
-	"right behind the answer": {
+	"no level set": {"logging.threshold", spec.V2025_06_18, []string{logFrame("debug")}, check.NotObserved},
+	"immediately after the answer": {
 		"logging.threshold", spec.V2025_06_18,
 		[]string{setLevelFrame("1", "error"), emptyResult("1"), logFrame("debug")}, check.NotObserved,
 	},
-	"while the level is set anew": {
+	"while another level is set": {
 		"logging.threshold", spec.V2025_06_18, []string{
 			setLevelFrame("1", "error"), emptyResult("1"), pingFrame("2"), emptyResult("2"),
 			setLevelFrame("3", "debug"), logFrame("debug"),
 		}, check.NotObserved,
 	},
-	"a level that was refused": {
+	"refused level": {
 		"logging.threshold", spec.V2025_06_18, []string{
 			setLevelFrame("1", "info"), emptyResult("1"), setLevelFrame("2", "error"),
 			`< {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"no"}}`, pingFrame("3"), emptyResult("3"),
 			logFrame("info"),
 		}, check.Kept,
 	},
-	"one of two requests with one id": {
+	"two requests with one id": {
 		"logging.threshold", spec.V2025_06_18, []string{
 			setLevelFrame("1", "error"), setLevelFrame("1", "debug"), emptyResult("1"), emptyResult("1"),
 			pingFrame("2"), emptyResult("2"), logFrame("debug"),
 		}, check.NotObserved,
 	},
-	"a level within a broken line": {
+	"level in invalid JSON": {
 		"logging.threshold", spec.V2025_06_18, []string{
 			setLevelFrame("1", "error"), emptyResult("1"), `> {"method":"logging/setLevel","level":"debug"`,
 			pingFrame("2"), emptyResult("2"),
 			logFrame("debug"),
 		}, check.NotObserved,
 	},
-	"a request of the other era": {
+	"request of the handshake era": {
 		"logging.request.opted-in", spec.V2026_07_28,
 		[]string{`> {"jsonrpc":"2.0","id":1,"method":"tools/call"}`, logFrame("info")},
 		check.NotObserved,
 	},
-	"a session that was initialized": {
+	"initialized session": {
 		"logging.request.opted-in", spec.V2026_07_28,
 		[]string{`> {"jsonrpc":"2.0","id":1,"method":"initialize"}`, logFrame("info")},
 		check.NotObserved,
 	},
-	"a level within a broken request": {
+	"level in an invalid request": {
 		"logging.request.opted-in", spec.V2026_07_28, []string{
 			`> {"jsonrpc":"2.0","id":1,"params":{"_meta":{"io.modelcontextprotocol/logLevel":"info"`, logFrame("info"),
 		}, check.NotObserved,
 	},
-	"a level that is none": {
+	"unknown level": {
 		"logging.request.opted-in", spec.V2026_07_28, []string{callFrame("1", levelMeta("loud")), logFrame("info")},
 		check.NotObserved,
 	},
-	"the milder of two levels": {
+	"lower of two levels": {
 		"logging.request.threshold", spec.V2026_07_28, []string{
 			callFrame("1", levelMeta("error")), callFrame("2", levelMeta("debug")), logFrame("info"),
 		}, check.Kept,
 	},
-	"a call that was cancelled": {
+	"cancelled call": {
 		"logging.request.before-answer", spec.V2026_07_28,
 		[]string{
 			callFrame("1", levelMeta("debug")), cancel1, logFrame("info"),
 		}, check.Kept,
 	},
-	"a call beside one that is answered": {
+	"open call beside an answered one": {
 		"logging.request.before-answer", spec.V2026_07_28,
 		[]string{
 			callFrame("1", levelMeta("debug")), callFrame("2", levelMeta("debug")), emptyResult("1"), logFrame("info"),
 		}, check.Kept,
 	},
-	"a password that is masked": {
+	"masked password": {
 		"logging.message.secrets", spec.V2025_06_18, []string{secretFrame("postgres://desk:*****@db/books")},
 		check.Kept,
 	},
-	"a password that is redacted": {
+	"redacted password": {
 		"logging.message.secrets", spec.V2025_06_18, []string{secretFrame("postgres://desk:REDACTED@db/books")},
 		check.Kept,
 	},
-	"a URL with a port": {
+	"URL with a port": {
 		"logging.message.secrets", spec.V2025_06_18, []string{secretFrame("GET http://localhost:8080/a@b")}, check.Kept,
 	},
-	"a certificate": {
+	"certificate": {
 		"logging.message.secrets", spec.V2025_06_18,
 		[]string{secretFrame("-----BEGIN CERTIFICATE-----\\nMIIBszCCAVmgAwIBAgIUQ\\n")},
 		check.Kept,
 	},
-	"words about authorization": {
+	"text about authorization": {
 		"logging.message.secrets", spec.V2025_06_18, []string{secretFrame("Authorization: bearer token missing")},
 		check.Kept,
 	},
-	"nothing is known of capabilities": {
+	"unknown capabilities": {
 		"logging.declared", spec.V2025_06_18, []string{logFrame("info")}, check.NotObserved,
 	},
 }
 
+// The judges fail neither allowed nor unclear sessions.
 func TestLoggingJudgesAcceptAllowedSessions(t *testing.T) {
 	for name, c := range loggingCases {
 		if o := outcomeOf(t, c.id, c.rev, c.frames...); o.State != c.state {
@@ -258,6 +259,7 @@ func TestLoggingJudgesAcceptAllowedSessions(t *testing.T) {
 	}
 }
 
+// The judges fail neither allowed nor unclear sessions.
 func TestCancellationJudgesAcceptAllowedSessions(t *testing.T) {
 	ask := `< {"jsonrpc":"2.0","id":"s","method":"roots/list"}`
 	answer := `> {"jsonrpc":"2.0","id":"s","result":{"roots":[]}}`
@@ -268,32 +270,32 @@ func TestCancellationJudgesAcceptAllowedSessions(t *testing.T) {
 		frames []string
 		state  check.State
 	}{
-		"an answer that crosses it": {
+		"answer just sent": {
 			"cancellation.sent.in-progress", spec.V2025_06_18, []string{ask, answer, cancel}, check.Kept,
 		},
-		"an answer just read": {
+		"answer read before another response": {
 			"cancellation.sent.in-progress", spec.V2025_06_18,
 			[]string{ask, answer, call2, strings.Replace(done1, "1,", "2,", 1), cancel}, check.Kept,
 		},
-		"a late answer that is ignored": {
+		"ignored late answer": {
 			"cancellation.sent.answer", spec.V2025_06_18,
 			[]string{ask, cancel, answer, call2, strings.Replace(done1, "1,", "2,", 1)}, check.Kept,
 		},
-		"an error for what came later": {
+		"error for a later message": {
 			"cancellation.sent.answer", spec.V2025_06_18,
 			[]string{
 				ask, cancel, answer, `> {`, `< {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no JSON"}}`,
 			}, check.NotObserved,
 		},
-		"a subscription": {
+		"subscription": {
 			"cancellation.sent.subscription", spec.V2026_07_28,
 			[]string{`> {"jsonrpc":"2.0","id":"s","method":"subscriptions/listen"}`, cancel}, check.Kept,
 		},
-		"a request that cannot be read": {
+		"request in invalid JSON": {
 			"cancellation.sent.subscription", spec.V2026_07_28,
 			[]string{`> {"jsonrpc":"2.0","id":"s","method":"subscriptions/listen"`, cancel}, check.NotObserved,
 		},
-		"a request that was not a task's": {
+		"request that is no task": {
 			"cancellation.sent.task", spec.V2025_11_25,
 			[]string{ask, `> {"jsonrpc":"2.0","id":"s","result":{"task":{"taskId":"t"}}}`, cancel}, check.Kept,
 		},

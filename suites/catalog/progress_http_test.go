@@ -8,8 +8,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// A report behind the answer is late on the same stream only: what came over
-// two connections has no order.
+// A report after the answer is late on the same stream only. Messages of two connections
+// have no order.
 func TestProgressOnAnotherConnectionIsNotLate(t *testing.T) {
 	frame := func(from wire.Role, exchange int, raw string) wire.Frame {
 		return wire.Frame{From: from, Raw: []byte(raw), HTTP: &wire.HTTP{Exchange: exchange}}

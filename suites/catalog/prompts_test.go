@@ -7,8 +7,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// A prompt may put an argument of ours where a URI belongs: that it is none is our
-// doing.
+// A prompt may use an argument as a URI. The client sent the argument, so that an invalid
+// URI is no violation of the server.
 func TestAcceptsPromptThatEchoesArguments(t *testing.T) {
 	for _, c := range []struct {
 		argument string

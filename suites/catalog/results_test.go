@@ -9,7 +9,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// look runs a judge over the frames of a session, each given with its sender.
+// judgeFrames runs a judge over the frames of a session, which the client and the server
+// send in turn.
 func judgeFrames(t *testing.T, id string, rev spec.Revision, frames ...string) check.Outcome {
 	t.Helper()
 	var all []wire.Frame
@@ -47,73 +48,73 @@ var toolCases = map[string]struct {
 	frames []string
 	want   check.State
 }{
-	"a dialect that is not known": {
+	"unknown dialect": {
 		"tools.input-schema.valid", spec.V2025_11_25,
 		listedTool(`{"type":"object","$schema":"urn:mine","properties":{"a":{"type":"text"}}}`), check.NotObserved,
 	},
-	"a reference that leads out": {
+	"external reference": {
 		"tools.input-schema.valid", spec.V2025_11_25,
 		listedTool(`{"type":"object","properties":{"a":{"$ref":"https://example.com/s"}}}`), check.NotObserved,
 	},
-	"a pattern of another engine": {
+	"pattern that the engine does not support": {
 		"tools.input-schema.valid", spec.V2025_11_25,
 		listedTool(`{"type":"object","properties":{"a":{"pattern":"(?!x)"}}}`), check.NotObserved,
 	},
-	"draft-04 where no dialect is stated": {
+	"draft-04 keyword without a dialect": {
 		"tools.input-schema.valid.advised", spec.V2025_06_18,
 		listedTool(`{"type":"object","properties":{"a":{"type":"number","minimum":1,"exclusiveMinimum":true}}}`),
 		check.Kept,
 	},
-	"true where any schema may stand": {
+	"true as a schema": {
 		"tools.input-schema.valid", spec.V2026_07_28, listedTool(`{"type":"object","properties":{"a":true}}`),
 		check.Kept,
 	},
-	"a call that became a task": {
+	"call with a task as result": {
 		"tools.result.content", spec.V2025_11_25, calledTool(`{"name":"look","task":{}}`, `{"task":{"taskId":"1"}}`),
 		check.NotObserved,
 	},
-	"a request for input": {
+	"input_required result": {
 		"tools.result.content", spec.V2026_07_28,
 		calledTool(`{"name":"look"}`, `{"resultType":"input_required","inputRequests":{}}`), check.NotObserved,
 	},
-	"a request of another revision": {
+	"request of another revision": {
 		"tools.result.structured.object", spec.V2025_11_25,
 		calledTool(`{"name":"look","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`,
 			`{"content":[],"structuredContent":[1]}`), check.NotObserved,
 	},
-	"prose beside an array": {
+	"text beside an array": {
 		"tools.result.structured.text", spec.V2026_07_28,
 		calledTool(`{"name":"look"}`, `{"content":[{"type":"text","text":"one"}],"structuredContent":[1]}`),
 		check.NotObserved,
 	},
-	"the same value in other words": {
+	"equal value in another notation": {
 		"tools.result.structured.text", spec.V2025_06_18,
 		calledTool(`{"name":"look"}`,
 			`{"content":[{"type":"text","text":"{ \"n\": 1.0 }"}],"structuredContent":{"n":1}}`),
 		check.Kept,
 	},
-	"the failing tool with arguments": {
+	"failing tool with arguments": {
 		"tools.result.failure", spec.V2025_06_18,
 		calledTool(`{"name":"test_error_handling","arguments":{"a":1}}`, `{"content":[]}`), check.NotObserved,
 	},
-	"the failing tool on a server without": {
+	"failing tool on a server that does not list it": {
 		"tools.result.failure", spec.V2025_06_18,
 		calledTool(`{"name":"test_error_handling","arguments":{}}`, `{"content":[]}`), check.NotObserved,
 	},
-	"embedding where nothing was declared": {
+	"embedded resource without known capabilities": {
 		"tools.result.embedded", spec.V2025_06_18,
 		calledTool(`{"name":"look"}`, `{"content":[{"type":"resource","resource":{"uri":"a:b","text":""}}]}`),
 		check.NotObserved,
 	},
-	"a page without a cursor": {
+	"page without a cursor": {
 		"pagination.next-cursor.string", spec.V2025_06_18, listedTool(`{"type":"object"}`), check.NotObserved,
 	},
-	"tools that have neither title nor hint": {
+	"tool without annotations": {
 		"tools.annotations.types", spec.V2025_06_18, listedTool(`{"type":"object"}`), check.NotObserved,
 	},
 }
 
-// What a judge must not take for a subject, or for a violation.
+// The judges fail neither allowed nor unclear sessions.
 func TestToolJudgesAcceptAllowedSessions(t *testing.T) {
 	for name, c := range toolCases {
 		if o := judgeFrames(t, c.check, c.rev, c.frames...); o.State != c.want {
@@ -122,8 +123,8 @@ func TestToolJudgesAcceptAllowedSessions(t *testing.T) {
 	}
 }
 
-// A failed call owes no structured result, and the definition that counts is
-// the last one before the call.
+// A failed call needs no structured result. A result is compared with the latest
+// definition of its tool before the call.
 func TestComparesStructuredResultWithLatestSchema(t *testing.T) {
 	list := func(id int, schema string) []string {
 		return []string{fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`, id),
@@ -142,7 +143,7 @@ func TestComparesStructuredResultWithLatestSchema(t *testing.T) {
 	}
 	frames = append(frames, call(5, `{"content":[],"structuredContent":{"a":1}}`)...)
 	if o := judgeFrames(t, "tools.result.structured.schema", spec.V2025_06_18, frames...); o.State != check.Violated {
-		t.Errorf("a result by the definition before the last is in state %d", o.State)
+		t.Errorf("a result of the previous definition is in state %d", o.State)
 	}
 }
 
@@ -163,23 +164,23 @@ func TestAcceptsPingsBelowRate(t *testing.T) {
 	}
 }
 
-// The type of a result may be one of an extension that its request declared, and
-// of none that another declared.
+// The type of a result may belong to an extension that its request declares. Extensions of
+// other requests do not count.
 func TestResultTypeRequiresDeclaredExtension(t *testing.T) {
 	const tasks = `"io.modelcontextprotocol/tasks":{}`
 	for name, c := range map[string]struct {
 		extensions, resultType string
 		want                   check.State
 	}{
-		"a task, declared":                {`{"extensions":{` + tasks + `}}`, "task", check.NotObserved},
-		"a task, undeclared":              {`{}`, "task", check.Violated},
-		"a task, of the older capability": {`{"tasks":{}}`, "task", check.Violated},
-		"another type, tasks declared":    {`{"extensions":{` + tasks + `}}`, "job", check.Violated},
-		"another type, another declared":  {`{"extensions":{"com.example/jobs":{}}}`, "job", check.NotObserved},
-		"another type, both declared": {
+		"declared task":                  {`{"extensions":{` + tasks + `}}`, "task", check.NotObserved},
+		"undeclared task":                {`{}`, "task", check.Violated},
+		"task with the older capability": {`{"tasks":{}}`, "task", check.Violated},
+		"other type, tasks declared":     {`{"extensions":{` + tasks + `}}`, "job", check.Violated},
+		"other type, other extension":    {`{"extensions":{"com.example/jobs":{}}}`, "job", check.NotObserved},
+		"other type, both declared": {
 			`{"extensions":{` + tasks + `,"com.example/jobs":{}}}`, "job", check.NotObserved,
 		},
-		"a core type, an extension or none": {`{"extensions":{` + tasks + `}}`, "complete", check.Kept},
+		"core type": {`{"extensions":{` + tasks + `}}`, "complete", check.Kept},
 	} {
 		meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 			`"io.modelcontextprotocol/clientCapabilities":` + c.extensions + `}`

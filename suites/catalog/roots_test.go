@@ -9,8 +9,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// A server that is told of several changes at once may ask once for each, also
-// while a request of the client is open: it asks on its own account.
+// After several changes a server may send one roots/list for each, also while a request of
+// the client is open.
 func TestAcceptsRootsRequestAtEachChange(t *testing.T) {
 	c := find(t, "roots.cached")
 	ask := func(id string) wire.Frame {
@@ -30,15 +30,15 @@ func TestAcceptsRootsRequestAtEachChange(t *testing.T) {
 	}
 	if got := look(call, ask("1"), answer("1"), changed, changed, changed, ask("2"), answer("2"), ask("3"), answer("3"),
 		ask("4"), answer("4")); got == check.Violated {
-		t.Error("asking once for each change is held against the server")
+		t.Error("one request for each change fails the check")
 	}
 	if got := look(ask("1"), answer("1"), call, ask("2"), answer("2"), ask("3")); got != check.Violated {
-		t.Errorf("asking again during one request came to %v", got)
+		t.Errorf("a repeated request without a change is in state %v, want %v", got, check.Violated)
 	}
 }
 
-// The params of requests for roots are judged once, also within a batch, and
-// only where there was such a request.
+// One check reports invalid params of roots/list, also in a batch. At a revision without
+// roots/list it is the check of params in general.
 func TestReportsParamsOfRootsRequestOnce(t *testing.T) {
 	all := Judges()
 	look := func(id string, rev spec.Revision, raw string) check.State {
@@ -52,14 +52,14 @@ func TestReportsParamsOfRootsRequestOnce(t *testing.T) {
 		roots, object check.State
 	}{
 		{
-			"list", spec.V2025_11_25, `{"jsonrpc":"2.0","id":1,"method":"roots/list","params":[]}`, check.Violated,
+			"array", spec.V2025_11_25, `{"jsonrpc":"2.0","id":1,"method":"roots/list","params":[]}`, check.Violated,
 			check.NotObserved,
 		},
 		{
 			"in a batch", spec.V2025_03_26, `[{"jsonrpc":"2.0","id":1,"method":"roots/list","params":"x"}]`,
 			check.Violated, check.NotObserved,
 		},
-		{"none", spec.V2024_11_05, `{"jsonrpc":"2.0","id":1,"method":"roots/list"}`, check.Kept, check.NotObserved},
+		{"absent", spec.V2024_11_05, `{"jsonrpc":"2.0","id":1,"method":"roots/list"}`, check.Kept, check.NotObserved},
 		{
 			"object", spec.V2025_06_18, `{"jsonrpc":"2.0","id":1,"method":"roots/list","params":{}}`, check.Kept,
 			check.NotObserved,
@@ -69,15 +69,15 @@ func TestReportsParamsOfRootsRequestOnce(t *testing.T) {
 			check.NotObserved, check.Violated,
 		},
 		{
-			"where there is none", spec.V2026_07_28, `{"jsonrpc":"2.0","id":1,"method":"roots/list","params":[]}`,
+			"other revision", spec.V2026_07_28, `{"jsonrpc":"2.0","id":1,"method":"roots/list","params":[]}`,
 			check.NotObserved, check.Violated,
 		},
 	} {
 		if got := look("roots.request.params", c.rev, c.raw); got != c.roots {
-			t.Errorf("%s: roots.request.params comes to %v", c.name, got)
+			t.Errorf("%s: roots.request.params is in state %v", c.name, got)
 		}
 		if got := look("jsonrpc.params.object", c.rev, c.raw); got != c.object {
-			t.Errorf("%s: jsonrpc.params.object comes to %v", c.name, got)
+			t.Errorf("%s: jsonrpc.params.object is in state %v", c.name, got)
 		}
 	}
 }

@@ -49,97 +49,98 @@ func frame(from wire.Role, format string, args ...any) wire.Frame {
 // Filters of subscriptions.
 const toolsFilter, bothFilter = `{"toolsListChanged":true}`, `{"toolsListChanged":true,"promptsListChanged":true}`
 
-// twoTrips are two requests with their answers.
+// twoListExchanges are two requests with their answers.
 var twoListExchanges = slices.Concat(listExchange(90), listExchange(91))
 
 var streamCases = map[string]struct {
 	frames []wire.Frame
-	wrong  string // the check that objects, "" for none
+	wrong  string // the check that fails, "" for none
 }{
-	"a change that was asked for": {[]wire.Frame{
+	"requested change": {[]wire.Frame{
 		listenFrame("1", toolsFilter), ackFrame("1", toolsFilter), changeFrame("1", "tools"),
 	}, ""},
-	"one that was not": {[]wire.Frame{
+	"change that was not requested": {[]wire.Frame{
 		listenFrame("1", toolsFilter), ackFrame("1", toolsFilter), changeFrame("1", "prompts"),
 	}, "subscriptions.requested"},
-	"an id that is in use": {[]wire.Frame{
+	"id of an open subscription": {[]wire.Frame{
 		listenFrame("1", toolsFilter), listenFrame("1", bothFilter), ackFrame("1", bothFilter),
 		changeFrame("1", "prompts"),
 	}, ""},
-	"an id that is used again": {[]wire.Frame{
+	"id of an ended subscription": {[]wire.Frame{
 		listenFrame("1", toolsFilter), ackFrame("1", toolsFilter),
 		endFrame("1"), listenFrame("1", bothFilter), ackFrame("1", bothFilter), changeFrame("1", "prompts"),
 	}, ""},
-	"an id that another request has": {slices.Concat([]wire.Frame{
+	"id of a later request": {slices.Concat([]wire.Frame{
 		listenFrame("1", toolsFilter), ackFrame("1", toolsFilter),
 	},
 		listExchange(1)), ""},
-	"an id that one before has": {slices.Concat(listExchange(1)[:1],
+	"id of an open request": {slices.Concat(listExchange(1)[:1],
 		[]wire.Frame{listenFrame("1", toolsFilter), ackFrame("1", toolsFilter)}, listExchange(1)[1:]), ""},
-	"an id that one before had": {slices.Concat(listExchange(1),
+	"id of an answered request": {slices.Concat(listExchange(1),
 		[]wire.Frame{listenFrame("1", toolsFilter), ackFrame("1", toolsFilter), changeFrame("1", "prompts")}),
 		"subscriptions.requested"},
-	"an end without the id": {[]wire.Frame{
+	"result without the subscription id": {[]wire.Frame{
 		listenFrame("1", toolsFilter), ackFrame("1", toolsFilter),
 		frame(wire.Server, `{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete"}}`),
 	}, "subscriptions.end.shape"},
-	"a filter that is none": {[]wire.Frame{
+	"invalid filter": {[]wire.Frame{
 		listenFrame("1", `{"toolsListChanged":"yes"}`), ackFrame("1", toolsFilter), changeFrame("1", "tools"),
 	}, ""},
 	"no filter": {[]wire.Frame{frame(wire.Client,
 		`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen"}`), ackFrame("1", toolsFilter)}, ""},
-	"a filter that stands twice": {[]wire.Frame{frame(wire.Client,
+	"duplicate filter": {[]wire.Frame{frame(wire.Client,
 		`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{},"notifications":%s}}`,
 		toolsFilter), ackFrame("1", toolsFilter)}, ""},
-	"an id that is none": {[]wire.Frame{listenFrame("null", toolsFilter), ackFrame("null", toolsFilter)}, ""},
-	"an id cut short":    {[]wire.Frame{listenFrame("1.5", toolsFilter), ackFrame("1", toolsFilter)}, ""},
-	"an id that stands twice": {[]wire.Frame{frame(wire.Client,
+	"null id":      {[]wire.Frame{listenFrame("null", toolsFilter), ackFrame("null", toolsFilter)}, ""},
+	"truncated id": {[]wire.Frame{listenFrame("1.5", toolsFilter), ackFrame("1", toolsFilter)}, ""},
+	"duplicate id": {[]wire.Frame{frame(wire.Client,
 		`{"jsonrpc":"2.0","id":1,"id":2,"method":"subscriptions/listen","params":{"notifications":%s}}`, toolsFilter),
 		ackFrame("2", toolsFilter), ackFrame("1", toolsFilter)}, ""},
-	"a refused one": {[]wire.Frame{
+	"refused subscription": {[]wire.Frame{
 		listenFrame("1", toolsFilter), frame(wire.Server,
 			`{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no"}}`),
 	}, ""},
-	"a change before what is first": {[]wire.Frame{
+	"change before the acknowledgment": {[]wire.Frame{
 		listenFrame("1", toolsFilter), changeFrame("1", "tools"), ackFrame("1", toolsFilter),
 	}, "subscriptions.ack.first"},
-	"a change on its way": {slices.Concat([]wire.Frame{
+	"change after the cancellation": {slices.Concat([]wire.Frame{
 		listenFrame("1", toolsFilter), ackFrame("1", toolsFilter), cancelFrame("1"),
 	}, twoListExchanges, []wire.Frame{changeFrame("1", "tools")}), ""},
-	"a change on an heir before": {slices.Concat([]wire.Frame{
+	"change before that of the next subscription": {slices.Concat([]wire.Frame{
 		listenFrame("1", toolsFilter), ackFrame("1", toolsFilter), cancelFrame("1"),
 	}, twoListExchanges, []wire.Frame{
 		listenFrame("2", toolsFilter), ackFrame("2", toolsFilter), changeFrame("1", "tools"), changeFrame("2", "tools"),
 	}),
 		""},
-	"a change on an heir and it": {slices.Concat([]wire.Frame{
+	"change after that of the next subscription": {slices.Concat([]wire.Frame{
 		listenFrame("1", toolsFilter), ackFrame("1", toolsFilter), cancelFrame("1"),
 	}, twoListExchanges, []wire.Frame{
 		listenFrame("2", toolsFilter), ackFrame("2", toolsFilter), changeFrame("2", "tools"), changeFrame("1", "tools"),
 	}),
 		"subscriptions.cancelled"},
-	"an id that nobody had": {
+	"unknown id": {
 		[]wire.Frame{listenFrame("1", toolsFilter), ackFrame("7", toolsFilter)}, "subscriptions.id.equal",
 	},
-	"an id of another type": {
+	"id of another type": {
 		[]wire.Frame{listenFrame("1", toolsFilter), ackFrame(`"1"`, toolsFilter)}, "subscriptions.id.equal",
 	},
-	"an id in another spelling": {[]wire.Frame{listenFrame("10", toolsFilter), ackFrame("1e1", toolsFilter)}, ""},
-	"a change after the end": {[]wire.Frame{
+	"id in another notation": {[]wire.Frame{listenFrame("10", toolsFilter), ackFrame("1e1", toolsFilter)}, ""},
+	"change after the end": {[]wire.Frame{
 		listenFrame("1", toolsFilter), ackFrame("1", toolsFilter),
 		endFrame("1"), changeFrame("1", "prompts"),
 	}, ""},
-	"no id on a change": {[]wire.Frame{
+	"change without an id": {[]wire.Frame{
 		listenFrame("1", toolsFilter), ackFrame("1", toolsFilter),
 		frame(wire.Server, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`),
 	}, "subscriptions.id.present"},
-	"no id on one that nobody wants": {[]wire.Frame{
+	"unrequested change without an id": {[]wire.Frame{
 		listenFrame("1", toolsFilter), ackFrame("1", toolsFilter),
 		frame(wire.Server, `{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}`),
 	}, "subscriptions.unsolicited"},
 }
 
-// What is not clear, or may have been on its way, is told from what is wrong.
+// The judges fail violations, and neither unclear sessions nor messages that the server may
+// have sent before it read a cancellation.
 func TestJudgesOfSubscriptions(t *testing.T) {
 	for name, c := range streamCases {
 		var wrong []string
@@ -155,7 +156,7 @@ func TestJudgesOfSubscriptions(t *testing.T) {
 			}
 		}
 		if got := strings.Join(wrong, " "); got != c.wrong {
-			t.Errorf("%s: %q objected, not %q", name, got, c.wrong)
+			t.Errorf("%s: the checks %q fail, want %q", name, got, c.wrong)
 		}
 	}
 }

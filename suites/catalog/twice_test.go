@@ -9,8 +9,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// A response with an id that nothing had is objected to by the rule of ids: the
-// stream that it came on had its response.
+// A response with an unknown id violates the rule of ids. The stream still has its
+// response.
 func TestUnknownIDIsNotAMissingResponse(t *testing.T) {
 	const id = `9007199254740993`
 	for _, c := range []struct {
@@ -50,8 +50,8 @@ func TestUnknownIDIsNotAMissingResponse(t *testing.T) {
 	}
 }
 
-// A header without a value may be taken for a missing one, which is what -32020
-// is for; one with the value of the body may not.
+// A server may treat an empty header as missing and answer it with -32020. A header that
+// repeats the value of the body is not missing.
 func TestAcceptsEmptyNameHeaderAsMissing(t *testing.T) {
 	for uri, want := range map[string]check.State{"": check.NotObserved, "notes://index": check.Violated} {
 		session := wire.TranscriptOf([]wire.Frame{
