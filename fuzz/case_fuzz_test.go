@@ -11,9 +11,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// FuzzParseCase reads arbitrary text as a case file. What is accepted is the
-// same when it is written and read again, and every frame that it replays is
-// sent in full over each transport.
+// FuzzParseCase reads arbitrary text as a case file. An accepted case is the same
+// when it is written and read again, and every frame that it replays is sent in full over
+// each transport.
 func FuzzParseCase(f *testing.F) {
 	head := "# revision: 2025-06-18\n# oracle: liveness.dead\n# outcome: the peer ended: x\n"
 	for _, rest := range []string{

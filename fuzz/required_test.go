@@ -6,12 +6,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
+// The server must answer valid requests with unambiguous ids. For other frames no answer
+// is required.
 func TestRequiredAnswersCountUnambiguousRequests(t *testing.T) {
 	request := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	for text, want := range map[string]int{
 		request: 1,
 		request + "\n" + `{"jsonrpc":"2.0","id":2,"method":"no/such","params":"x"}`: 2,
-		request + "\n" + request: 0, // one answer does not show to which request it is
+		request + "\n" + request: 0, // one answer does not show which request it answers
 		request + "\n" + `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`: 0,
 		request + "\r": 0,
 		`{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}`:                      0,

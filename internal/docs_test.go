@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// The diff blocks of a document are changes that the code has. The document is then as
-// true as the code.
+// The diff blocks of a document are changes that the code contains, so that the document
+// is up to date.
 func TestDiffsOfDocumentsMatchCode(t *testing.T) {
 	git, err := exec.LookPath("git")
 	if err != nil {

@@ -40,7 +40,7 @@ var ofAreas = append([]string{
 
 // mayImport is what each package may import of this module and of others, besides the
 // standard library. A package that is neither here nor in a group may not exist. An
-// entry that no file uses may not stand here.
+// entry that no file uses is an error.
 var mayImport = map[string][]string{
 	"cmd/mcpcheck": {anything},
 	"fixtures":     {"internal/spec", "internal/wire"},
@@ -119,7 +119,7 @@ func allowed(name string) (may []string, known bool) {
 	return nil, false
 }
 
-// stands reports whether an entry of the table stands for an import.
+// matchesEntry reports whether an entry of the table allows an import.
 func matchesEntry(entry, imported string) bool {
 	switch entry {
 	case survey, otherArea:

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of what a reader has to take in at once.
+// Limits of what a reader has to read at once.
 const (
 	maxProbeMethods  = 40   // of check.T
 	maxHandleMethods = 20   // of each of its handles
@@ -84,7 +84,7 @@ func TestHandlesOfProbesAreSmall(t *testing.T) {
 	}
 }
 
-// The location that reports show is that of the body: it stands in the literal.
+// Reports show the location of the body, so that the body is a literal in its check.
 func TestCheckBodiesAreFunctionLiterals(t *testing.T) {
 	bodies := 0
 	for _, s := range sources(t, "suites") {

@@ -11,8 +11,7 @@ import (
 )
 
 // FuzzParseBaseline reads arbitrary text as a baseline. An error is one line.
-// What is accepted is complete, and is the same when it is written and read
-// again.
+// An accepted baseline is complete, and is the same when it is written and read again.
 func FuzzParseBaseline(f *testing.F) {
 	for _, text := range []string{
 		"", "# nothing\n", "[]", "- check: a.b\n  reason: it is old\n",

@@ -194,7 +194,7 @@ func TestHTMLOfALargeRunIsSmall(t *testing.T) {
 	}
 }
 
-// A target that sends very much cannot make the page unbounded.
+// The size of the page is bounded for any size of the frames.
 func TestHTMLFramesAreBounded(t *testing.T) {
 	t.Parallel()
 	run := &Run{}
@@ -323,7 +323,7 @@ func TestBrowserFiltersAndLinks(t *testing.T) {
 		{"?text=rule+PANIC", ""},
 		{"?text=INDEX+panic", "ping.answer"},
 		{"?area=tools&verdict=warn", "tools.names"},
-		// A link to what the filter hides resets the filter.
+		// A link to a hidden check resets the filter.
 		{"?area=ping#tools.names@2025-06-18",
 			"jsonrpc.id tools.call.unknown tools.names ping.answer ping.late ping.twice ping.survived " +
 				"pagination.cursor prompts.get logging.level"},
@@ -353,7 +353,7 @@ func TestBrowserFiltersAndLinks(t *testing.T) {
 	}
 }
 
-// A reader looks for a revision by its date, whichever variant it belongs to.
+// The revisions are sorted by date over all variants.
 func TestPlacesOfAProblemAreSorted(t *testing.T) {
 	at := func(revisions ...spec.Revision) (k variant) {
 		for _, r := range revisions {

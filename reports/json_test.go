@@ -81,7 +81,7 @@ func TestJSONKeepsFramesByteForByte(t *testing.T) {
 			continue
 		}
 		if f := got.Outcomes[0].Frames[0]; !reflect.DeepEqual(f, sent) {
-			t.Errorf("frame %.40q came back as %.40q %+v", raw, f.Raw, f)
+			t.Errorf("frame %.40q is read as %.40q %+v", raw, f.Raw, f)
 		}
 	}
 }

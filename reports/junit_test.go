@@ -30,7 +30,7 @@ func renderJUnit(t *testing.T, run *Run) []byte {
 
 func TestJUnitGolden(t *testing.T) { compareGolden(t, "small.junit.xml", renderJUnit(t, smallRun())) }
 
-// An element is any XML element, read without our own structs.
+// An element is any XML element, read without the structs of this package.
 type element struct {
 	name     string
 	attrs    map[string]string
@@ -78,7 +78,7 @@ func (e *element) all(name string) []*element {
 	return out
 }
 
-// What the JUnit schema junit-10 allows: for each element its attributes, a star
+// The contents of the JUnit schema junit-10: for each element its attributes, with a star
 // after the required ones, and its children.
 var junitShape = map[string]struct{ attrs, children string }{
 	"testsuites": {"name time tests failures errors", "testsuite"},

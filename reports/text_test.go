@@ -40,8 +40,8 @@ func TestTextGoldens(t *testing.T) {
 	compareGolden(t, "large.summary.txt", []byte(summaryText(t, largeRun(t), TextOptions{Width: 100})))
 }
 
-// No control character of a target reaches a terminal: the only ones are our
-// newlines and, with colors, our own sequences.
+// No control character of a target is written to a terminal. The only ones are the newlines
+// and color sequences of the report.
 func TestTextEscapesTheTarget(t *testing.T) {
 	run := hostileRun()
 	text := liveText(run, TextOptions{Terminal: false}) + summaryText(t, run, TextOptions{}) +
@@ -133,7 +133,7 @@ func TestLiveWritesNothingWhenQuiet(t *testing.T) {
 	}
 }
 
-// The summary names a cause once, however many checks did not run because of it.
+// The summary names a cause once for all checks that did not run because of it.
 func TestNotRunIsGroupedByCause(t *testing.T) {
 	run := &Run{Ended: Complete, Exit: 1,
 		Outcomes: []Outcome{{ID: "lifecycle.open", Verdict: Fail, Revision: spec.V2025_06_18, Transport: "stdio",

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// exported are the internal types that the API shows under an alias.
+// exported are the internal types for which the API has an alias.
 var exported = map[string]bool{
 	"github.com/mcpcheck/mcpcheck/internal/spec.Revision": true,
 	"github.com/mcpcheck/mcpcheck/internal/spec.Level":    true,
@@ -28,14 +28,14 @@ func TestAPIExposesNoInternalType(t *testing.T) {
 		for _, name := range p.Scope().Names() {
 			if o := p.Scope().Lookup(name); o.Exported() {
 				for _, internal := range internalTypes(o.Type(), map[types.Type]bool{}) {
-					t.Errorf("%s.%s shows %s", path, name, internal)
+					t.Errorf("%s.%s exposes %s", path, name, internal)
 				}
 			}
 		}
 	}
 }
 
-// exportData returns where the compiler left what it knows of each package.
+// exportData returns a lookup of the export data that the compiler wrote for each package.
 func exportData(t *testing.T) importer.Lookup {
 	t.Helper()
 	list, err := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}", "./...",

@@ -44,8 +44,8 @@ func runTapped(t *testing.T, flags string) (sent string, report *reports.Run) {
 	return string(text), parseReport(t, r.out)
 }
 
-// The values of a configuration reach the target, which gets nothing of the kind
-// without it. The report notes what the configuration gives for no use.
+// The values of a configuration reach the target, and only those. The report notes values
+// that no check uses.
 func TestConfigurationReachesTheTarget(t *testing.T) {
 	t.Parallel()
 	file := tempFile(t, "mcpcheck.yaml", testConfig)

@@ -47,8 +47,8 @@ func TestInterruptWritesReportsAndLeavesNoProcess(t *testing.T) {
 	}
 }
 
-// However a target misbehaves, the run ends before its deadline and with bounded
-// memory, and its reports say what happened.
+// A run against a misbehaving target ends before its deadline with bounded memory, and its
+// reports show the cause.
 func TestMisbehavingTargetsAreReported(t *testing.T) {
 	for role, text := range map[string]string{
 		"peer-exits": "exit status 7", "peer-floods": "flooded", "peer-hangs": "no answer",

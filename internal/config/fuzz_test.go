@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// FuzzParse reads arbitrary text as a configuration. An error is one line. What
-// is accepted is JSON objects and URIs, and is the same when it is written as
-// YAML and read again.
+// FuzzParse reads arbitrary text as a configuration. An error is one line. An
+// accepted configuration consists of JSON objects and URIs, and is the same when it is
+// written as YAML and read again.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		"", "# nothing\n", "resources: [a:b]", "tools: {a: {arguments: [{q: x, n: 1.5, l: [1, null, true]}, {}]}}",

@@ -42,10 +42,10 @@ func TestOrdinaryToolsHaveArguments(t *testing.T) {
 	s := countArguments(t, tools)
 	t.Log(s)
 	if s.made != s.asked || s.asked != 10*3*len(tools) {
-		t.Errorf("arguments were made %d of %d times", s.made, s.asked)
+		t.Errorf("arguments were generated %d of %d times", s.made, s.asked)
 	}
 	if s.misfits < 5*len(tools) {
-		t.Errorf("only %d misfits of %d tools", s.misfits, len(tools))
+		t.Errorf("only %d invalid arguments for %d tools", s.misfits, len(tools))
 	}
 }
 
@@ -127,7 +127,7 @@ func TestThirdPartyToolsHaveArguments(t *testing.T) {
 			s := countArguments(t, tools)
 			t.Log(s)
 			if len(tools) == 0 || s.made != s.asked {
-				t.Errorf("arguments were made %d of %d times", s.made, s.asked)
+				t.Errorf("arguments were generated %d of %d times", s.made, s.asked)
 			}
 		})
 	}

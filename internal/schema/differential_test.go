@@ -20,12 +20,12 @@ import (
 func schemaDir(t *testing.T) string {
 	dir := os.Getenv("MCPCHECK_SCHEMA_DIR")
 	if dir == "" {
-		t.Skip("MCPCHECK_SCHEMA_DIR is not set: the official schemas are not here to compare with")
+		t.Skip("MCPCHECK_SCHEMA_DIR is not set: the schemas are not compared with the official ones")
 	}
 	return dir
 }
 
-// Our schemas and the official ones must give every instance the same verdict,
+// The generated and the official schemas give every instance the same verdict,
 // except for listed reasons: patches of the official schema, with which they agree.
 func TestSchemasAgreeWithOfficialSchemas(t *testing.T) {
 	dir := schemaDir(t)
@@ -35,12 +35,12 @@ func TestSchemasAgreeWithOfficialSchemas(t *testing.T) {
 				readJSON(t, filepath.Join(dir, string(rev), "schema.json")), listed)
 			for _, name := range d.official.names {
 				if d.ours.defs[name] == nil {
-					t.Errorf("the official definition %s is missing in ours", name)
+					t.Errorf("the official definition %s is missing in the generated schema", name)
 				}
 			}
 			for _, name := range d.ours.definitions() {
 				if !slices.Contains(d.official.names, name) {
-					t.Errorf("our definition %s is not an official one", name)
+					t.Errorf("the generated definition %s is not an official one", name)
 				}
 			}
 			examples := d.tryExamples(t, filepath.Join(dir, string(rev), "examples"))
@@ -68,8 +68,8 @@ func TestSchemasAgreeWithOfficialSchemas(t *testing.T) {
 	}
 }
 
-// The interpreter is compared with the general engine on our own schemas too,
-// which needs no official ones.
+// The interpreter is also compared with the general engine on the generated schemas,
+// without the official ones.
 func TestInterpreterAgreesWithGeneralEngine(t *testing.T) {
 	for _, rev := range spec.Revisions() {
 		d := newDifferential(t, rev, fixtures.Schema(rev), decode(t, fixtures.Schema(rev)), nil)
@@ -118,7 +118,7 @@ func TestDifferentialFindsSeededErrors(t *testing.T) {
 	}
 }
 
-// A differential validates instances by our schema and by another one.
+// A differential validates instances with the generated schema and with another one.
 type differential struct {
 	rev                               spec.Revision
 	ours                              *Set
@@ -266,7 +266,7 @@ func (d *differential) tryExamples(t *testing.T, dir string) (n int) {
 	return n
 }
 
-// tryGoldens tries the messages of our golden exchanges, and mutations of each.
+// tryGoldens tries the messages of the golden exchanges, and mutations of each.
 func (d *differential) tryGoldens(t *testing.T) (n int) {
 	for _, g := range goldenParts(t, d.ours) {
 		if d.official.has(g.def) {

@@ -138,7 +138,7 @@ func TestSameSourceGivesSameArguments(t *testing.T) {
 		[]byte(`{"properties":{"n":{"type":"integer"},"s":{"type":"string"},"b":{"type":"boolean"},"l":{"type":`+
 			`"array"},"more":{}},"required":["n","s","b","l"]}`))
 	if want := `{"b":false,"l":[],"n":1,"s":"text"}`; err != nil || string(args) != want {
-		t.Errorf("the plainest arguments are %s, want %s (%v)", args, want, err)
+		t.Errorf("the simplest arguments are %s, want %s (%v)", args, want, err)
 	}
 }
 
@@ -191,7 +191,7 @@ func TestArgumentsUseEveryBranch(t *testing.T) {
 			w = strings.ReplaceAll(w, "a.1", "a number")
 			w = strings.ReplaceAll(strings.ReplaceAll(w, "a.string", "a.a string"), "a.boolean", "a.a boolean")
 			if !strings.Contains(all.String(), w) {
-				t.Errorf("%s: nothing like %s in %s", in, w, all.String())
+				t.Errorf("%s: no %s in %s", in, w, all.String())
 			}
 		}
 	}
@@ -291,7 +291,7 @@ func TestGeneratorIsSafeForConcurrentUse(t *testing.T) {
 					t.Errorf("%s and %s of one seed (%v, %v)", want, got, err, again)
 				}
 				if all, err := g.Invalid(seeded(seed), 5); err != nil || len(all) != 5 {
-					t.Errorf("%d misfits, %v", len(all), err)
+					t.Errorf("%d invalid arguments, %v", len(all), err)
 				}
 				g.Examples()
 			}

@@ -34,15 +34,15 @@ func TestInvalidArgumentsHaveAReason(t *testing.T) {
 		`type: /limit is a string, not an integer  {"limit":"mcpcheck","q":"text"}`,
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("misfits:\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("invalid arguments:\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	if few, _ := g.Invalid(zeroSource{}, 3); len(few) != 3 || few[2].Keyword != "type" {
-		t.Errorf("three misfits, want a keyword each: %v", few)
+		t.Errorf("three invalid arguments, want a keyword each: %v", few)
 	}
 }
 
-// misfitsOfKeywords are schemas with the beginning of a misfit: keyword, path and
-// arguments.
+// misfitsOfKeywords are schemas with the beginning of invalid arguments: keyword, path
+// and arguments.
 var misfitsOfKeywords = []struct{ in, want string }{
 	{`{"properties":{"a":{"type":"string"}}}`, `type /a {"a":{"mcpcheck":[null]}}`},
 	{`{"properties":{"a":{"enum":["x",1]}}}`, `enum /a {"a":"mcpcheck"}`},
@@ -100,7 +100,7 @@ var misfitsOfKeywords = []struct{ in, want string }{
 	{`{"patternProperties":{"^x-":{"type":"integer"}},"required":["x-a"]}`, `type /x-a {"x-a":"mcpcheck"}`},
 }
 
-// Each keyword is broken alone in its place, also in a nested schema or a branch.
+// Invalid arguments violate each keyword separately, also in a nested schema or a branch.
 func TestInvalidArgumentsBreakEveryKeyword(t *testing.T) {
 	for _, c := range misfitsOfKeywords {
 		in, want := c.in, c.want
@@ -120,7 +120,7 @@ func TestInvalidArgumentsBreakEveryKeyword(t *testing.T) {
 			}
 		}
 		if !slices.ContainsFunc(got, func(line string) bool { return strings.HasPrefix(line, want) }) {
-			t.Errorf("%s: no misfit %s among\n%s", in, want, strings.Join(got, "\n"))
+			t.Errorf("%s: no invalid arguments %s among\n%s", in, want, strings.Join(got, "\n"))
 		}
 	}
 }
@@ -141,11 +141,11 @@ func TestRepairableArgumentsAreMarked(t *testing.T) {
 	mends := map[string]bool{"required /n": true, "additionalProperties /mcpcheck": true, "uniqueItems /l": true}
 	for _, m := range all {
 		if got := m.Keyword + " " + m.Path; m.Repairable != mends[got] || m.Keyword == "format" {
-			t.Errorf("%s: mends %v", got, m.Repairable)
+			t.Errorf("%s: repairable is %v", got, m.Repairable)
 		}
 	}
 	if len(all) < 9 {
-		t.Errorf("only %d misfits", len(all))
+		t.Errorf("only %d invalid arguments", len(all))
 	}
 }
 
@@ -160,7 +160,7 @@ func TestInvalidArgumentsAreMadeFromGivenArguments(t *testing.T) {
 	}
 	for _, m := range all {
 		if v := gjson.ParseBytes(m.JSON); v.Get("a").String() != "given" && v.Get("b").Int() != 7 {
-			t.Errorf("%s is not made of what is given", m.JSON)
+			t.Errorf("%s is not derived from the given arguments", m.JSON)
 		}
 	}
 }

@@ -138,8 +138,8 @@ func literalsOf(schema any) (out []string) {
 	return slices.Compact(out)
 }
 
-// simplify rewrites an official schema document in the keywords that our
-// interpreter knows, so that it can make instances.
+// simplify rewrites an official schema document in the keywords that the
+// interpreter has, so that it can make instances.
 func simplify(t *testing.T, doc any) []byte {
 	t.Helper()
 	_, defs := definitions(doc)

@@ -55,10 +55,10 @@ func TestArgumentsOfRandomSchemas(t *testing.T) {
 		for _, m := range all {
 			broken, err := judge.Validate(m.JSON)
 			if err != nil || len(broken) == 0 {
-				t.Fatalf("%s fits %s, misfit %s (%v)", m.JSON, in, m.Why, err)
+				t.Fatalf("%s fits %s, but should not: %s (%v)", m.JSON, in, m.Why, err)
 			}
 			if broken, err := judge.Validate(m.Base); err != nil || len(broken) > 0 {
-				t.Fatalf("%s, which a misfit was made of, does not fit %s", m.Base, in)
+				t.Fatalf("%s, the base of invalid arguments, does not fit %s", m.Base, in)
 			}
 			if w.unions == 0 && slices.ContainsFunc(broken, func(v Violation) bool { return !isNamedBy(m, v) }) {
 				t.Fatalf("%s: %s breaks %v\n%s", m.Why, m.JSON, broken, in)
@@ -68,11 +68,11 @@ func TestArgumentsOfRandomSchemas(t *testing.T) {
 	})
 	t.Log(count)
 	if count["valid"] < 100 || len(count) < 15 {
-		t.Errorf("too little was tried: %v", count)
+		t.Errorf("too few cases were tried: %v", count)
 	}
 }
 
-// names reports whether a violation is the one that a misfit names.
+// isNamedBy reports whether invalid arguments name a violation.
 func isNamedBy(m InvalidArguments, v Violation) bool {
 	switch m.Keyword {
 	case "propertyNames": // the engine may give these another place than theirs

@@ -7,7 +7,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-// A reason says why our schema and the official one differ. They agree if a value
+// A reason explains a difference of the generated and the official schema. They agree if a value
 // in the definitions of the official schema is replaced.
 type reason struct {
 	in  spec.Set

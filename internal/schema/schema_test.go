@@ -126,7 +126,7 @@ func TestMethodsHaveDefinitions(t *testing.T) {
 		}
 	}
 	if For(spec.V2025_06_18).Request("tools/none") != "" || For(spec.V2025_06_18).CanSend(wire.Client, "tools/none") {
-		t.Error("an unknown method is defined")
+		t.Error("an unknown method has a definition")
 	}
 	if r, a := For(spec.V2026_07_28).InputDefinitions("roots/list"); r != "ListRootsRequest" || a != "ListRootsResult" {
 		t.Errorf("roots/list in an input_required result: %q, %q", r, a)

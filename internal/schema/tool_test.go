@@ -77,16 +77,16 @@ func TestCompileToolAnyDialect(t *testing.T) {
 		t.Errorf("a draft-04 schema that names no dialect: %v", err)
 	}
 	if _, err := CompileToolAnyDialect([]byte(`{"$schema":"urn:mine","type":"object"}`)); err != nil {
-		t.Errorf("a dialect of its own, but valid under the known ones: %v", err)
+		t.Errorf("an unknown dialect, but valid under the known ones: %v", err)
 	}
 	_, err = CompileToolAnyDialect([]byte(`{"type":"strin"}`))
 	var invalid *InvalidSchemaError
 	if !errors.As(err, &invalid) || len(invalid.Violations) == 0 {
-		t.Errorf("a schema that fits no dialect: %v", err)
+		t.Errorf("a schema that is valid in no dialect: %v", err)
 	}
 	if _, err := CompileToolAnyDialect([]byte(`{"$ref":"https://example.com/x.json"}`)); err == nil ||
 		errors.As(err, &invalid) {
-		t.Errorf("a reference that leads out: %v", err)
+		t.Errorf("an external reference: %v", err)
 	}
 }
 
@@ -153,7 +153,7 @@ func TestHostileSchemasGiveNoVerdict(t *testing.T) {
 		t.Fatal(err)
 	}
 	if found, err := tool.Validate([]byte(`{}`)); !errors.As(err, &not) {
-		t.Errorf("a schema that is its own reference: %v, %v", found, err)
+		t.Errorf("a schema that references itself: %v, %v", found, err)
 	}
 }
 
@@ -176,7 +176,7 @@ func TestValidationOfExponentialSchemasIsBounded(t *testing.T) {
 		if _, err := tool.Validate([]byte(`{}`)); !errors.As(err, &not) {
 			t.Errorf("%s: %v", dialect, err)
 		}
-		t.Logf("%s: given up after %v", dialect, time.Since(start))
+		t.Logf("%s: abandoned after %v", dialect, time.Since(start))
 	}
 }
 

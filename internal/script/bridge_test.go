@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// The bridge carries all bytes unchanged in both directions, whatever the sizes of the
+// The bridge carries all bytes unchanged in both directions, for any sizes of the
 // writes.
 func TestBridgeCarriesBytesUnchanged(t *testing.T) {
 	dir := t.TempDir()

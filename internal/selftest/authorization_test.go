@@ -18,8 +18,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// A server may issue its tokens without OAuth, and document that outside of the
-// protocol (basic#auth): no MUST of authorization by OAuth fails it.
+// A server may issue its tokens without OAuth, and document that outside of the protocol
+// (basic#auth). It fails no MUST of authorization with OAuth.
 func TestTokensWithoutOAuthFailNoCheck(t *testing.T) {
 	o := server.Options{StepDelay: pace}
 	o.HTTP.Middleware = func(next http.Handler) http.Handler {
@@ -34,8 +34,8 @@ func TestTokensWithoutOAuthFailNoCheck(t *testing.T) {
 	requireAuthorizationPasses(t, o)
 }
 
-// A server that is judged on the loopback interface may be configured for the place
-// where it will be deployed, and name that in its metadata and challenges.
+// A server that is tested on the loopback interface may be configured for its deployment,
+// and name that URL in its metadata and challenges.
 func TestMetadataOfDeployedServerFailsNoCheck(t *testing.T) {
 	const elsewhere = "https://mcp.example.com"
 	o := server.Options{StepDelay: pace}

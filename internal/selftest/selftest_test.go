@@ -135,14 +135,14 @@ func TestFaultWithoutBreaksProvesNoRow(t *testing.T) {
 	}
 }
 
-// The cells that wait longest are computed first.
+// The cells that take longest are run first.
 func TestRunsCellsOverHTTPFirst(t *testing.T) {
 	m := &Matrix{Cells: cellsOf(faults())}
 	seen := false
 	for _, c := range m.order() {
 		stdio := c.Fault.Over == ""
 		if seen && !stdio {
-			t.Fatalf("%s comes after a cell over stdio", c.Fault.Name)
+			t.Fatalf("%s is run after a cell over stdio", c.Fault.Name)
 		}
 		seen = seen || stdio
 	}

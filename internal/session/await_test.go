@@ -16,8 +16,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 )
 
-// An answer that is longer than what is kept of one is an error of its own, which is
-// returned at once.
+// An answer that exceeds the size limit is a separate error, which is returned at once.
 func TestTooLongAnswerIsNotMissing(t *testing.T) {
 	text := strings.Repeat("x", transport.DefaultLineLimit)
 	answer := func(id int) string {

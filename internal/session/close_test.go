@@ -32,8 +32,8 @@ func neverExits(ctx context.Context, in io.Reader, _ io.Writer) error {
 	return nil
 }
 
-// An ending distinguishes a peer that exited by itself, one that did not exit in
-// time, and one that got no time.
+// An ending distinguishes a peer that exits by itself, one that does not exit in time, and
+// one that is killed at once.
 func TestEndingRecordsHowPeerExits(t *testing.T) {
 	exits := unopened(t, func(_ context.Context, in io.Reader, _ io.Writer) error {
 		_, err := io.Copy(io.Discard, in)

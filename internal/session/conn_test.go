@@ -17,8 +17,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 )
 
-// A peer that does not exit gets the whole grace, and one that has not answered a
-// request only a part of it.
+// A peer without open requests that does not exit gets the whole grace. A peer that has
+// not answered a request gets only a part of it.
 func TestPeerWithOpenRequestGetsShortGrace(t *testing.T) {
 	t.Parallel()
 	target := transport.InProcess{Name: "stays", Serve: func(ctx context.Context, in io.Reader, _ io.Writer) error {

@@ -33,7 +33,7 @@ func TestExchangeWithBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !x.Await(t.Context(), time.Minute, func(known *wire.Exchange) bool { return len(known.PlainBody()) > 0 }) {
-		t.Error("no body came")
+		t.Error("no body was received")
 	}
 	if x.Status != http.StatusForbidden || x.MediaType() != "application/json" {
 		t.Errorf("status %d, %s", x.Status, x.MediaType())

@@ -14,8 +14,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// FuzzFieldValue decodes what was encoded: a header field holds visible ASCII
-// and spaces inside only, and gives the value back.
+// FuzzFieldValue encodes and decodes values. An encoded value has visible ASCII and inner
+// spaces only, and decodes to the original.
 func FuzzFieldValue(f *testing.F) {
 	for _, v := range []string{
 		"", "search", " x", "x\t", "é", "=?base64?eA==?=", "=?base64??=", "a\r\nb: c", "\x00", "\xff", "=?base64?",
@@ -44,8 +44,8 @@ func FuzzFieldValue(f *testing.F) {
 	})
 }
 
-// FuzzMediaType asserts that both places which read the media type of an answer
-// agree on whether it is an event stream.
+// FuzzMediaType asserts that both readers of the media type of an answer agree on whether
+// it is an event stream.
 func FuzzMediaType(f *testing.F) {
 	for _, v := range []string{
 		"text/event-stream", "Text/Event-Stream; charset=utf-8", "application/json", "", "text/event-stream;",

@@ -14,8 +14,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// addStreams seeds a target with event streams: messages of the golden
-// exchanges as events, and streams with what a reader passes over.
+// addStreams seeds a target with event streams: messages of the golden exchanges as
+// events, and streams with parts that a reader ignores.
 func addStreams(add func(stream []byte)) {
 	for _, rev := range spec.Revisions() {
 		var stream []byte
@@ -61,8 +61,8 @@ func (r *chunkReader) Read(p []byte) (int, error) {
 }
 
 // FuzzEventReader reads a stream whole, byte by byte and in chunks: the events
-// are the same. Without a limit they are those of the algorithm of the
-// standard; with one, what is kept of each is bounded.
+// are the same. Without a limit they equal those of the algorithm of the standard. With a
+// limit the size of each is bounded.
 func FuzzEventReader(f *testing.F) {
 	addStreams(func(stream []byte) { f.Add(stream, []byte{3, 0, 16}, uint8(20)) })
 	f.Fuzz(func(t *testing.T, stream, sizes []byte, limit uint8) {
@@ -102,11 +102,10 @@ func FuzzEventReader(f *testing.F) {
 	})
 }
 
-// A standardEvent is what a client is given of an event.
+// A standardEvent is an event as a client receives it.
 type standardEvent struct{ Type, Data, LastID string }
 
-// dispatched returns the events that a client is given, as the reader of this
-// package reads them.
+// dispatched returns the events that a client receives from the reader of this package.
 func dispatched(all []wire.Frame) []standardEvent {
 	var out []standardEvent
 	last := ""
@@ -121,8 +120,8 @@ func dispatched(all []wire.Frame) []standardEvent {
 	return out
 }
 
-// standardEvents interprets a stream by the steps of the standard as they are
-// written (HTML, section 9.2.6), on a stream that is there as a whole.
+// standardEvents interprets a complete stream by the steps of the standard (HTML, section
+// 9.2.6).
 func standardEvents(stream string) []standardEvent {
 	stream = strings.TrimPrefix(stream, "\ufeff")
 	stream = strings.ReplaceAll(strings.ReplaceAll(stream, "\r\n", "\n"), "\r", "\n")
@@ -151,8 +150,8 @@ func standardEvents(stream string) []standardEvent {
 	return out
 }
 
-// FuzzLineReader holds the line reader against bytes.Split, whatever the sizes
-// of the reads and the limit.
+// FuzzLineReader compares the line reader with bytes.Split, for any sizes of the reads and
+// any limit.
 func FuzzLineReader(f *testing.F) {
 	for _, bad := range fixtures.Malformed() {
 		f.Add(append(bad.Bytes, '\n'), []byte{0, 7}, uint16(40))

@@ -144,7 +144,7 @@ func TestEventReaderTruncatesLongLines(t *testing.T) {
 	}
 }
 
-// The size of a block is bounded whatever lines it has.
+// The size of a block is bounded for any lines.
 func TestEventReaderBoundsBlocks(t *testing.T) {
 	for _, line := range []string{":\n", ": comment\n", "x\n", "data\n", "data: y\n", "id: \xff\n"} {
 		got, err := events(t, strings.NewReader(strings.Repeat(line, 10_000)+"\n"), 1000)

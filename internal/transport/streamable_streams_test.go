@@ -76,7 +76,7 @@ func TestEventOfAnotherTypeIsNoMessage(t *testing.T) {
 	}
 }
 
-// A closed GET stream without event ids is opened again, but not for ever.
+// A closed GET stream without event ids is opened again a bounded number of times.
 func TestGETStreamWithoutIDsIsReopenedBounded(t *testing.T) {
 	var opened atomic.Int32
 	s, r := link(t, spec.V2025_11_25, func(w http.ResponseWriter, q *http.Request) {

@@ -37,8 +37,8 @@ func FuzzFrameRoundTrip(f *testing.F) {
 	})
 }
 
-// FuzzParseFrames reads arbitrary text as frame lines. What is accepted is the
-// same when it is written and read again.
+// FuzzParseFrames reads arbitrary text as frame lines. Accepted frames are the same when
+// they are written and read again.
 func FuzzParseFrames(f *testing.F) {
 	for _, text := range []string{
 		"# prose\n\n{\"from\":\"client\",\"raw\":{}}\n",
@@ -85,7 +85,7 @@ func appendFrames(frames []wire.Frame) []byte {
 }
 
 // FuzzMaskedHeader asserts that no value of a field that grants access is
-// shown, whatever its case and form.
+// shown, in any case and form.
 func FuzzMaskedHeader(f *testing.F) {
 	for _, value := range []string{"Bearer s3cret", "s3cret", "id=s3cret; Path=/", " s3cret", "s3cret ", "\ts3cret x"} {
 		f.Add("authorization", value)

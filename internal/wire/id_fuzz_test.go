@@ -10,8 +10,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// FuzzIDEqual holds the comparison of ids against exact arithmetic and against
-// the strings of encoding/json.
+// FuzzIDEqual compares the comparison of ids with exact arithmetic and with the strings of
+// encoding/json.
 func FuzzIDEqual(f *testing.F) {
 	ids := []string{
 		`1`, `1.0`, `1e0`, `"1"`, `"\u0031"`, `-0`, `0.0`, `null`, `1.5`, `15e-1`, `9007199254740993`, `1e999999999`,
@@ -42,8 +42,8 @@ func FuzzIDEqual(f *testing.F) {
 	})
 }
 
-// isToken reports whether raw is one JSON value as the parser cuts it out of a
-// message.
+// isToken reports whether raw is one JSON value without surrounding space, as the parser
+// extracts it from a message.
 func isToken(raw string) bool {
 	return json.Valid([]byte(raw)) && utf8.ValidString(raw) && strings.TrimSpace(raw) == raw
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzPlain asserts that what one look over a text takes to be within all
-// limits is within them by the walk over its values too.
+// FuzzPlain asserts that a text that one scan finds to be within all limits is within them
+// by the parse of its values too.
 func FuzzPlain(f *testing.F) {
 	for _, raw := range []string{
 		`{"a":[1,-2.5,"x",true,null]}`, `{"a":1e400}`, `{"a":9007199254740993}`, `{"a":"\ud83d"}`, `{"a\u0000":1}`,

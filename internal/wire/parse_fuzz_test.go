@@ -31,9 +31,8 @@ func addFrames(f *testing.F) {
 	}
 }
 
-// FuzzParse holds the strict parser against encoding/json: they agree on what
-// is JSON, except that the parser also refuses bytes that are not UTF-8, and
-// on the values of what both accept.
+// FuzzParse compares the strict parser with encoding/json. Both accept the same texts and
+// read the same values, except that the parser refuses bytes that are not UTF-8.
 func FuzzParse(f *testing.F) {
 	addFrames(f)
 	for _, text := range []string{
@@ -118,8 +117,8 @@ func countDuplicates(t *testing.T, raw []byte) int {
 	}
 }
 
-// assertSameValue asserts that both parsers read the same value. It leaves out
-// what they may read differently: a duplicate member, half of a surrogate pair,
+// assertSameValue asserts that both parsers read the same value. It omits values that they
+// may read differently: a duplicate member, half of a surrogate pair,
 // and a number that no float64 holds.
 func assertSameValue(t *testing.T, m wire.Message) {
 	t.Helper()
@@ -133,7 +132,7 @@ func assertSameValue(t *testing.T, m wire.Message) {
 	}
 }
 
-// assertMembers asserts that what a message returns of itself is consistent.
+// assertMembers asserts that the accessors of a message are consistent.
 func assertMembers(t *testing.T, m wire.Message) {
 	t.Helper()
 	if (m.Kind == wire.Request || m.Kind == wire.Result) && m.FormatError() == nil && !m.ID().IsPresent() {

@@ -42,7 +42,7 @@ func FuzzChallenges(f *testing.F) {
 }
 
 // FuzzChallengeRoundTrip writes a challenge as RFC 9110 section 11.6.1 has it,
-// alone and behind another one, and reads it back.
+// alone and after another one, and reads it back.
 func FuzzChallengeRoundTrip(f *testing.F) {
 	f.Add("Bearer", "resource_metadata", `https://a/b?c="d"\e`, "error", "invalid_token")
 	f.Add("Basic", "realm", "", "a", "b")

@@ -7,7 +7,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// A report never shows a token, wherever the server repeats it.
+// A report shows no token, in any text of the server that repeats it.
 func TestHideAllHidesTokens(t *testing.T) {
 	const token, second = "tok+en/1", "other-token"
 	a := Authorization{Tokens: map[string]string{TokenSecond: second}}.WithSecrets(token)

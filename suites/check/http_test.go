@@ -56,10 +56,10 @@ func TestMarksExchangeInItsOwnSessionOnly(t *testing.T) {
 	if here.HTTP().Mark(x); here.Marked() != x.FrameIndex {
 		t.Errorf("frame %d is marked, not %d", here.Marked(), x.FrameIndex)
 	}
-	there.HTTP().Post(there.Frame(there.NextID(), "ping", nil)) // which begins the same exchange of its session
+	there.HTTP().Post(there.Frame(there.NextID(), "ping", nil)) // the same exchange number in the other session
 	for _, e := range there.s.AllEntriesFrom(0) {
 		if x.IsRequestFrame(e.Frame) {
-			t.Errorf("frame %d of another session is taken for it", e.Index)
+			t.Errorf("frame %d of another session is found as the request", e.Index)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func serveBytes(t *testing.T, serve func(c net.Conn)) (url string) {
 	return "http://" + l.Addr().String() + "/mcp?at=quay"
 }
 
-// head reads a request up to the empty line.
+// readHead reads a request up to the empty line.
 func readHead(c net.Conn) (string, *bufio.Reader) {
 	in := bufio.NewReader(c)
 	var all strings.Builder
@@ -111,7 +111,7 @@ func TestRawSendsAndReturnsBytesUnchanged(t *testing.T) {
 	for limit := time.Now().Add(10 * time.Second); !slices.ContainsFunc(h.s.Transcript.Frames(0),
 		answered); time.Sleep(time.Millisecond) {
 		if time.Now().After(limit) {
-			t.Fatal("the answer is not recorded") // which happens beside
+			t.Fatal("the answer is not recorded") // the answer is recorded concurrently
 		}
 	}
 	for _, f := range h.s.Transcript.Frames(0) {
@@ -145,8 +145,7 @@ func TestRawAllReadsResponsesInOrder(t *testing.T) {
 	}
 }
 
-// What never comes is waited for until the deadline and no longer: an answer,
-// or the end of one.
+// A missing answer, or the missing end of one, is awaited until the deadline.
 func TestRawStopsAtTheTimeout(t *testing.T) {
 	hold := make(chan struct{})
 	defer close(hold)

@@ -15,8 +15,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// echo answers every request with its own line as result, and names the
-// instance.
+// newEchoEnv returns an environment whose server answers every request with the line of
+// the request and the number of the instance.
 func newEchoEnv(t *testing.T, revision spec.Revision, o session.Options) Env {
 	t.Helper()
 	instance := 0
@@ -71,7 +71,7 @@ func TestFailOnAnotherSessionShowsItsFrames(t *testing.T) {
 		}
 	}
 	if len(instances) != 1 {
-		t.Errorf("the trial was made %d times", len(instances))
+		t.Errorf("the body ran %d times", len(instances))
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// small opens a session and answers ping; all else it leaves unanswered.
+// servePing answers initialize and ping, and no other request.
 func servePing(_ context.Context, in io.Reader, out io.Writer) error {
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
@@ -71,8 +71,7 @@ func TestMarkIgnoresFramesOfOtherSessions(t *testing.T) {
 	}
 }
 
-// An answer that does not come breaks no rule where it is only tried for, and
-// the end of the run ends the body.
+// A missing answer to a Try method breaks no rule. The end of the run ends the body.
 func TestTryMethodsNeverFail(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	body := handle(t, ctx, pool())
@@ -91,14 +90,13 @@ func TestTryMethodsNeverFail(t *testing.T) {
 	}
 }
 
-// What is learnt of a server is known at every revision, what is remembered at
-// its own alone.
+// Traits of a server hold at every revision, memorized values at their own revision only.
 func TestTraitsHoldAtEveryRevision(t *testing.T) {
 	launcher := session.NewLauncher(transport.InProcess{Name: "small", Serve: servePing}, session.DefaultOptions())
 	one, other := &T{pool: session.NewPool(launcher, spec.V2025_06_18)}, &T{pool: session.NewPool(launcher,
 		spec.V2025_11_25)}
 	if SetTrait(one, "slow"); !HasTrait(other, "slow") || HasTrait(other, "quick") {
-		t.Error("what was learnt at one revision is not known at the other, or more is")
+		t.Error("a trait of one revision does not hold at the other, or an unset trait holds")
 	}
 	n := 0
 	key := NewKey[int]("n")
@@ -108,8 +106,8 @@ func TestTraitsHoldAtEveryRevision(t *testing.T) {
 	}
 }
 
-// What fails in a trial decides nothing, and the body goes on; a panic of our
-// own is not swallowed, nor is the end of the run.
+// A failure within an attempt sets no outcome, and the body continues. A panic of the body
+// and the end of the run still end it.
 func TestAttemptHasNoOutcome(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	body := handle(t, ctx, pool())
@@ -121,11 +119,11 @@ func TestAttemptHasNoOutcome(t *testing.T) {
 		went++
 	})
 	if went != 2 || body.out.State != Kept {
-		t.Errorf("the body went on %d times, its state is %d: %s", went, body.out.State, body.out.Detail)
+		t.Errorf("the body continued %d times, its state is %d: %s", went, body.out.State, body.out.Detail)
 	}
 	body.body(func(body *T) { Attempt(body, func(*T) { panic("a slip") }) })
 	if body.out.State != Broken {
-		t.Errorf("after a slip the state is %d", body.out.State)
+		t.Errorf("after a panic the state is %d", body.out.State)
 	}
 	body.out = &Outcome{}
 	stop(errors.New("interrupted here"))

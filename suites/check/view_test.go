@@ -8,8 +8,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// HTTP frames without a message are no entries: judges find a request by its index
-// nevertheless, and the frame at fault is marked.
+// HTTP frames without a message are no entries. Judges still find a request by its index,
+// and the frame that breaks the rule is marked.
 func TestEntriesOmitFramesWithoutMessage(t *testing.T) {
 	head := wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: 1, Status: 200}}
 	raw := func(from wire.Role, text string) wire.Frame {
@@ -17,7 +17,7 @@ func TestEntriesOmitFramesWithoutMessage(t *testing.T) {
 	}
 	view := NewView(spec.V2025_11_25, wire.TranscriptOf([]wire.Frame{
 		head, head,
-		raw(wire.Client, `{"jsonrpc":"2.0","id":1,"id":1,"method":"ping"}`), // its id stands twice
+		raw(wire.Client, `{"jsonrpc":"2.0","id":1,"id":1,"method":"ping"}`), // duplicate id
 		head,
 		raw(wire.Server, `{"jsonrpc":"2.0","id":1,"result":{}}`),
 		raw(wire.Client, `{"jsonrpc":"2.0","id":2,"method":"ping"}`),

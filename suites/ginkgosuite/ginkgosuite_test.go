@@ -51,7 +51,7 @@ func specStates(t *testing.T, configure func(*types.SuiteConfig), build func()) 
 	})
 	build()
 	suite, reporter := ginkgo.GinkgoConfiguration()
-	// RunSpecs keeps the configuration that it was given.
+	// RunSpecs keeps the configuration.
 	suite.LabelFilter, suite.FocusStrings, suite.DryRun = "", nil, false
 	configure(&suite)
 	ginkgo.RunSpecs(failures{}, "test", suite, reporter)

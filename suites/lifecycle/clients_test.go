@@ -55,11 +55,11 @@ var orderCases = map[string]struct {
 		},
 		initializeFirst,
 	},
-	"at once": {
+	"concurrent": {
 		[]wire.Frame{posted(5, "b", list, 0), posted(1, "a", open, ms), opened, posted(2, "a", initialized, 2*ms)},
 		waitsForAnswer,
 	},
-	"initialized overtaken": {
+	"initialized after a later request, on two connections": {
 		[]wire.Frame{posted(1, "a", open, 0), opened, posted(3, "b", list, ms), posted(2, "a", initialized, 2*ms)},
 		"",
 	},
@@ -69,8 +69,8 @@ var orderCases = map[string]struct {
 	},
 }
 
-// Over HTTP the messages of two connections come in any order: only the order on one
-// connection, or a second between them, is held against a client.
+// Over HTTP the messages of two connections arrive in any order. A client fails only if one
+// connection has the wrong order, or if a second lies between the messages.
 func TestClientJudgesOrderMessagesByConnectionAndTime(t *testing.T) {
 	for name, c := range orderCases {
 		t.Run(name, func(t *testing.T) {

@@ -11,7 +11,7 @@ func TestScenariosServeEveryRevision(t *testing.T) {
 	names, plain := map[string]bool{}, spec.Set(0)
 	for _, s := range Scenarios() {
 		if names[s.Name] || s.Says == "" || s.Serves == 0 {
-			t.Errorf("scenario %q has a name of another, or Says or Serves is empty", s.Name)
+			t.Errorf("scenario %q has a duplicate name, or an empty Says or Serves", s.Name)
 		}
 		names[s.Name] = true
 		if s.Plain != "" {
@@ -19,6 +19,6 @@ func TestScenariosServeEveryRevision(t *testing.T) {
 		}
 	}
 	if plain != spec.Every {
-		t.Errorf("there are plain servers of %s only", plain)
+		t.Errorf("only the revisions %s have a plain server", plain)
 	}
 }

@@ -58,7 +58,7 @@ func TestDetectsPrefixesThatAreNotReversed(t *testing.T) {
 	for key, want := range map[string]bool{
 		"com.example/a": false, "io.github.someone/a": false, "ai.x/a": false, "dev/a": false,
 		"app.acme.com/a": false, // app is a top-level domain too
-		"acme.widget/a":  false, // neither label is known as one
+		"acme.widget/a":  false, // neither label is a known top-level domain
 		"example.com/a":  true, "acme.io/a": true, "acme/a": true,
 	} {
 		if got := isNotReversed(parseMetaKey(key).labels); got != want {

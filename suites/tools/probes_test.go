@@ -28,18 +28,18 @@ func TestSelectsInvalidArgumentsOfAllKeywordsAndTools(t *testing.T) {
 		keywords[c.misfit.Keyword]++
 		tools[c.tool.Get("name").String()]++
 		if c.misfit.Repairable && i < 3 {
-			t.Error("a misfit that can be repaired comes before one that cannot")
+			t.Error("repairable arguments come before others")
 		}
 	}
 	if len(got) != offer.MaxInvalidCalls || keywords["enum"] < 7 || keywords["required"] < 7 ||
 		keywords["additionalProperties"] > 1 || len(tools) != 10 {
-		t.Errorf("%d are chosen, of keywords %v and tools %v", len(got), keywords, tools)
+		t.Errorf("%d arguments are selected, of the keywords %v and tools %v", len(got), keywords, tools)
 	}
 	if got := chooseMisfits(all[:9]); len(got) != offer.MaxInvalidCallsPerTool {
-		t.Errorf("%d are chosen of one tool", len(got))
+		t.Errorf("%d arguments of one tool are selected", len(got))
 	}
 	if got := chooseMisfits(all[:1]); len(got) != 1 {
-		t.Errorf("%d are chosen of one that can be repaired", len(got))
+		t.Errorf("%d repairable arguments are selected, want 1", len(got))
 	}
 }
 

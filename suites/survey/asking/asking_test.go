@@ -14,7 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// entries returns the messages of two sides, one a line, ours after "> ".
+// entries returns the messages of lines; "> " precedes those of the client.
 func entries(t *testing.T, lines string) []wire.Entry {
 	t.Helper()
 	var out []wire.Entry
@@ -29,7 +29,7 @@ func entries(t *testing.T, lines string) []wire.Entry {
 	return out
 }
 
-// A request of the server belongs to a request of ours that was open all the time.
+// A request of the server belongs to a request of the client that was open meanwhile.
 func TestUsesInAttributesRequestsOfTheServer(t *testing.T) {
 	frames := entries(t, `
 		> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"early","arguments":{}}}

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// A message that equals an earlier one is left out. The same result of another method
+// A message that equals an earlier one is omitted. The same result of another method
 // and another result of the same method are not.
 func TestDistinctMessagesOmitsRepetitions(t *testing.T) {
 	var frames []wire.Frame
