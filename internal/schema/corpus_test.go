@@ -41,19 +41,19 @@ func TestOrdinaryToolsHaveArguments(t *testing.T) {
 	}
 	s := countArguments(t, tools)
 	t.Log(s)
-	if s.made != s.asked || s.asked != 10*3*len(tools) {
-		t.Errorf("arguments were generated %d of %d times", s.made, s.asked)
+	if s.made != s.requested || s.requested != 10*3*len(tools) {
+		t.Errorf("arguments were generated %d of %d times", s.made, s.requested)
 	}
-	if s.misfits < 5*len(tools) {
-		t.Errorf("only %d invalid arguments for %d tools", s.misfits, len(tools))
+	if s.invalid < 5*len(tools) {
+		t.Errorf("only %d invalid arguments for %d tools", s.invalid, len(tools))
 	}
 }
 
-type argumentCounts struct{ tools, asked, made, misfits, keywords int }
+type argumentCounts struct{ tools, requested, made, invalid, keywords int }
 
 func (s argumentCounts) String() string {
-	return fmt.Sprintf("%d tools: arguments made %d of %d times, %d misfits of %d keywords", s.tools, s.made, s.asked,
-		s.misfits, s.keywords)
+	return fmt.Sprintf("%d tools: arguments generated %d of %d times, %d invalid arguments of %d keywords",
+		s.tools, s.made, s.requested, s.invalid, s.keywords)
 }
 
 func countArguments(t *testing.T, tools []gjson.Result) argumentCounts {
@@ -64,7 +64,7 @@ func countArguments(t *testing.T, tools []gjson.Result) argumentCounts {
 		name, input := tool.Get("name").String(), []byte(tool.Get("inputSchema").Raw)
 		g, err := NewGenerator(input)
 		if err != nil {
-			s.asked++
+			s.requested++
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
@@ -74,7 +74,7 @@ func countArguments(t *testing.T, tools []gjson.Result) argumentCounts {
 		}
 		for _, style := range []Style{RequiredOnly, AllMembers, RandomMembers} {
 			for seed := range uint64(10) {
-				s.asked++
+				s.requested++
 				args, err := g.Valid(seeded(seed), style)
 				if err != nil {
 					t.Errorf("%s, style %d: %v", name, style, err)
@@ -97,7 +97,7 @@ func countArguments(t *testing.T, tools []gjson.Result) argumentCounts {
 			}
 			keywords[m.Keyword] = true
 		}
-		s.misfits += len(all)
+		s.invalid += len(all)
 	}
 	s.keywords = len(keywords)
 	return s
@@ -126,8 +126,8 @@ func TestThirdPartyToolsHaveArguments(t *testing.T) {
 			tools := toolsOf(t, root, target)
 			s := countArguments(t, tools)
 			t.Log(s)
-			if len(tools) == 0 || s.made != s.asked {
-				t.Errorf("arguments were generated %d of %d times", s.made, s.asked)
+			if len(tools) == 0 || s.made != s.requested {
+				t.Errorf("arguments were generated %d of %d times", s.made, s.requested)
 			}
 		})
 	}

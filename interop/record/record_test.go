@@ -13,7 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/interop/target"
 )
 
-func TestNormalizeReplacesWhatDiffersBetweenRuns(t *testing.T) {
+func TestNormalizeReplacesVaryingValues(t *testing.T) {
 	const root = "/home/ada/mcpcheck"
 	for _, c := range []struct{ detail, want string }{
 		{"a request, id 38, was not answered within 1.5s", "a request, id N, was not answered within Ns"},
@@ -165,36 +165,36 @@ func changeCases() []changeCase {
 			older: []string{verdict("a", "x.y", "pass"), verdict("b", "x.y", "pass")},
 			newer: []string{verdict("a", "x.y", "fail"), verdict("b", "x.y", "fail")},
 			want:  []string{"x.y: pass -> fail (2)", "  2025-06-18: a, b", "a: 1 changes", "b: 1 changes"}},
-		{name: "a level", counted: 1,
+		{name: "changed level", counted: 1,
 			older: []string{verdict("a", "x.y", "pass")},
 			newer: []string{strings.Replace(verdict("a", "x.y", "pass"), "MUST", "SHOULD", 1)},
 			want:  []string{"x.y: MUST -> SHOULD (1)"}},
-		{name: "ids that one recording lacks", counted: 2,
+		{name: "ids in one recording only", counted: 2,
 			older: []string{verdict("a", "x.y", "pass")}, newer: []string{verdict("a", "x.z", "pass")},
 			want: []string{"missing x.y: pass -> absent (1)", "new x.z: absent -> pass (1)"}},
-		{name: "an id that one target lacks", counted: 1,
+		{name: "id of one target only", counted: 1,
 			older: []string{verdict("a", "x.y", "pass"), verdict("b", "x.y", "pass")},
 			newer: []string{verdict("a", "x.y", "pass"), exit("b", "0")},
 			allow: []string{"exit\t*\tb\tr\tabsent 0"},
 			want:  []string{"x.y: pass -> absent (1)"}},
-		{name: "a rename is none", renamed: []string{"x.y\tz.y"},
+		{name: "rename is no change", renamed: []string{"x.y\tz.y"},
 			older: []string{verdict("a", "x.y", "pass")}, newer: []string{verdict("a", "z.y", "pass")}},
-		{name: "of a split id the most severe verdict counts", counted: 1, renamed: []string{"x.y\tx.a", "x.y\tx.b"},
+		{name: "most severe verdict of a split id counts", counted: 1, renamed: []string{"x.y\tx.a", "x.y\tx.b"},
 			older: []string{verdict("a", "x.y", "fail"), verdict("b", "x.y", "pass")},
 			newer: []string{
 				verdict("a", "x.a", "pass"), verdict("a", "x.b", "fail"),
 				verdict("b", "x.a", "fail"), verdict("b", "x.b", "pass"),
 			},
 			want: []string{"x.a+x.b: pass -> fail (1)", "  2025-06-18: b"}},
-		{name: "a revision that is not spoken any more", counted: 1,
+		{name: "revision no longer supported", counted: 1,
 			older: []string{spoken("a", "yes"), verdict("a", "x.y", "pass")}, newer: []string{spoken("a", "no")},
 			want: []string{"spoken: yes -> no (1)", "  2025-06-18: a"}},
-		{name: "a target that one recording lacks", counted: 2,
+		{name: "target in one recording only", counted: 2,
 			older: []string{exit("a", "0"), spoken("a", "yes"), verdict("a", "x.y", "pass")},
 			newer: []string{exit("b", "0")},
 			allow: []string{"spoken\t*\ta\tr\tyes absent"},
 			want:  []string{"exit: 0 -> absent (1)", "  a", "exit: absent -> 0 (1)", "  b"}},
-		{name: "pass -> not-observed that is allowed", counted: 1, renamed: []string{"x.y\tz.y"},
+		{name: "allowed pass -> not-observed", counted: 1, renamed: []string{"x.y\tz.y"},
 			older: []string{verdict("a", "x.y", "pass"), verdict("b", "x.y", "pass")},
 			newer: []string{verdict("a", "z.y", "not-observed"), verdict("b", "z.y", "not-observed")},
 			allow: []string{"# id", "x.y\t*\ta\tthe evidence was none"},
@@ -202,7 +202,7 @@ func changeCases() []changeCase {
 				"allowed: z.y: pass -> not-observed (1)", "  reason: the evidence was none",
 				"z.y: pass -> not-observed (1)", "  2025-06-18: b", "1 changes, and 1 that are allowed",
 			}},
-		{name: "any other change has to be named", counted: 1,
+		{name: "other changes are not allowed", counted: 1,
 			older: []string{
 				verdict("a", "x.y", "pass"), verdict("a", "x.z", "pass"), verdict("a", "x.w", "not-observed"),
 			},

@@ -102,7 +102,7 @@ func TestRunAndGinkgoGiveEqualVerdicts(t *testing.T) {
 	}
 }
 
-func TestFiltersSelectWhatRuns(t *testing.T) {
+func TestFiltersSelectSpecs(t *testing.T) {
 	asked := map[string]bool{}
 	o := server.Options{Handler: func(next server.Handler) server.Handler {
 		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
