@@ -48,7 +48,7 @@ func referenceRuns() int {
 	if n, err := strconv.Atoi(os.Getenv(envRuns)); err == nil {
 		return n
 	}
-	return 4000
+	return 2000
 }
 
 // referenceOptions returns options for the conforming reference, which may take

@@ -72,8 +72,8 @@ func TestFuzzWritesCasesThatReplay(t *testing.T) {
 func TestFuzzFindsNothingOnTheReference(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "cases")
-	got := run(t, "fuzz", "--reference", "--runs", "500", "--seed", "2", "--out", dir)
-	if got.code != exitConforms || !strings.Contains(got.out, "500 plans") {
+	got := run(t, "fuzz", "--reference", "--runs", "250", "--seed", "2", "--out", dir)
+	if got.code != exitConforms || !strings.Contains(got.out, "250 plans") {
 		t.Errorf("exit %d\n%s%s", got.code, got.out, got.errors)
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {

@@ -78,7 +78,7 @@ func TestFuzzFindsNothingOnTheReferenceOverHTTP(t *testing.T) {
 	t.Parallel()
 	mcp, sse := startReference(t, "")
 	for _, at := range []string{mcp, sse} {
-		if cases := fuzzHTTP(t, exitConforms, "300 plans", "--runs", "300", "--allow-tools", "all",
+		if cases := fuzzHTTP(t, exitConforms, "150 plans", "--runs", "150", "--allow-tools", "all",
 			at); len(cases) > 0 {
 			t.Errorf("%s: cases %v", at, cases)
 		}
