@@ -48,7 +48,7 @@ func referenceRuns() int {
 	if n, err := strconv.Atoi(os.Getenv(envRuns)); err == nil {
 		return n
 	}
-	return 2000
+	return 4000
 }
 
 // referenceOptions returns options for the conforming reference, which may take

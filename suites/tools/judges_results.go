@@ -163,8 +163,8 @@ func judgesOfResults() []check.Check {
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"tools-execution-error-is-error", "tools-execution-error-docs"},
-			Idle:  "no tool was called that fails by the public conformance contract",
-			Hint:  "offer the tool " + failingTool + " of that contract",
+			Idle:  "no tool of the public conformance suite that always fails was called",
+			Hint:  "offer the tool " + failingTool + " of the public conformance suite",
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					if !e.Message.IsResponse() || !answersFailingCall(j, e) {
