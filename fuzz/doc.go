@@ -17,7 +17,7 @@
 //     peer must give (required.go, tracker.go), and sends a request that shows
 //     whether the peer still answers (liveness.go).
 //   - The oracles (oracle.go) turn what the execution recorded into a symptom:
-//     the peer ended, it answers nothing any more, it leaves a request without an
+//     the peer ended, it answers no further request, it leaves a request without an
 //     answer, or a judge of a MUST reports a violation. That the peer accepts a
 //     mutated message is never a symptom.
 //   - A plan with a new symptom is shrunk (shrink.go, rapid.go), confirmed in

@@ -62,7 +62,7 @@ func (x *exchange) endMessage() {
 	x.endStreamIfComplete()
 }
 
-// setBodyTaken records that the whole body was taken up.
+// setBodyTaken records that the whole body was read.
 func (x *exchange) setBodyTaken() {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -51,8 +51,8 @@ func (p Peer) Declares(capability string) bool {
 	return ok
 }
 
-// Yield lets the connection take up the next message: the request is about to wait.
-// Without it the next message is taken up once the request is answered, so that
+// Yield lets the connection handle the next message: the request is about to wait.
+// Without it the next message is handled once the request is answered, so that
 // requests that do not wait are answered in the order of their arrival.
 func (r *Request) Yield() { r.job.yield() }
 

@@ -56,8 +56,8 @@ func nameProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-name-base64-decode"},
 			Idle:  noName,
-			// Names that must be encoded are sent, which may name nothing any more: that is
-			// another error. Then names are encoded that need not be.
+			// First names that must be encoded are sent. They may no longer name anything, which
+			// is another error. Then names are encoded that need not be.
 			Probe: func(t *check.T) {
 				for _, p := range encodedNames(t) {
 					if a := posting.RequireAvailable(t, p.Post(t)); a.IsHeaderMismatch() {

@@ -120,7 +120,7 @@ func responseJudges() []check.Check {
 	}
 }
 
-// allIDs returns the ids of a message: of an id that stands twice either may count.
+// allIDs returns the ids of a message: either of a duplicate member may count.
 func allIDs(m wire.Message) (ids []wire.ID) {
 	m.Value().ForEach(func(k, v gjson.Result) bool {
 		if k.String() == "id" {

@@ -163,7 +163,7 @@ func isCancelledBefore(j *check.J, id wire.ID, frame int) bool {
 
 // isClosedInSession reports whether the server closed a connection properly while its
 // session continued. A session ends if the client ends it, if the server answers 404,
-// or if the server answers nothing any more.
+// or if the server answers no further request.
 func isClosedInSession(j *check.J, x *wire.Exchange) bool {
 	if x.End == nil || x.End.HTTP.EndReason != wire.EndedByPeer || x.ClosedByClient != nil ||
 		!hasResponseAfter(j, x.End.Index) {
