@@ -377,6 +377,30 @@ var eventStreamCases = map[string]struct {
 		w.openStream(2)
 		w.event(2, "1", "")
 	}, ""},
+	"event id after the end of the session": {spec.V2025_06_18, func(w *httpFrames) {
+		w.post(1, firstCall)
+		w.openStream(1)
+		w.event(1, "1", firstResult)
+		w.endStream(1)
+		w.request(2, "DELETE", "")
+		w.status(2, 204)
+		w.post(3, secondCall)
+		w.openStream(3)
+		w.event(3, "1", secondResult)
+		w.endStream(3)
+	}, ""},
+	"event id after a refused DELETE": {spec.V2025_06_18, func(w *httpFrames) {
+		w.post(1, firstCall)
+		w.openStream(1)
+		w.event(1, "1", firstResult)
+		w.endStream(1)
+		w.request(2, "DELETE", "")
+		w.status(2, 405)
+		w.post(3, secondCall)
+		w.openStream(3)
+		w.event(3, "1", secondResult)
+		w.endStream(3)
+	}, "streamable-http.event.id.unique"},
 	"event id of two messages": {spec.V2025_06_18, func(w *httpFrames) {
 		w.post(1, firstCall)
 		w.openStream(1)

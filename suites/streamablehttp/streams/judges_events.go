@@ -52,7 +52,8 @@ func eventJudges() []check.Check {
 			Rules: []string{"streamable-http-event-id-unique"},
 			Idle:  "no event has an id",
 			// A resumed stream may repeat an event, and a stream an event without message.
-			// Events are compared within a session: other checks may open further ones.
+			// Events are compared within a session: other checks may open further ones. After
+			// the end of a session its id may be that of another one.
 			Judge: func(j *check.J) {
 				type key struct{ session, id string }
 				first := map[key]identifiedEvent{}
@@ -129,11 +130,15 @@ type identifiedEvent struct {
 	stream   *stream
 }
 
-// identifiedEvents returns the events with ids in the order in which they came.
+// identifiedEvents returns the events with ids of open sessions in the order in which
+// they were received.
 func identifiedEvents(j *check.J) []identifiedEvent {
 	var all []identifiedEvent
 	for _, s := range streamsOf(j) {
 		for _, x := range s.exchanges {
+			if isAfterEnd(j, x) {
+				continue
+			}
 			for _, f := range x.Body {
 				if f.EventID() != "" {
 					all = append(all, identifiedEvent{f, x, s})

@@ -176,6 +176,15 @@ func isClosedInSession(j *check.J, x *wire.Exchange) bool {
 	})
 }
 
+// isAfterEnd reports whether an exchange began after the client had ended its session
+// with a DELETE that succeeded.
+func isAfterEnd(j *check.J, x *wire.Exchange) bool {
+	return x.SessionID() != "" && slices.ContainsFunc(j.Exchanges(), func(other *wire.Exchange) bool {
+		return other.Method() == http.MethodDelete && other.SessionID() == x.SessionID() && other.Status()/100 == 2 &&
+			other.Head.Index < x.Request.Index
+	})
+}
+
 // hasResponseAfter reports whether the server sent a response after a frame.
 func hasResponseAfter(j *check.J, frame int) bool {
 	return slices.ContainsFunc(j.Sent(), func(e wire.Entry) bool {
