@@ -71,7 +71,7 @@ var mayImport = map[string][]string{
 	"internal/transport":   {"internal/spec", "internal/wire", "gjson"},
 	"internal/wire":        {"gjson"},
 	"internal/yamldoc":     {"go-yaml"},
-	"reference/authserver": {"internal/transport", "reference/server"},
+	"reference/authserver": {"internal/memo", "internal/transport", "reference/server"},
 	"reference/client":     {"internal/spec", "internal/transport", "internal/wire", "gjson"},
 	"reference/fault": {
 		"reference/authserver", "internal/spec", "internal/transport", "internal/wire", "reference/client",

@@ -166,8 +166,8 @@ func (x *Exchange) HasEnded() bool { return x.End != nil }
 // IsOpenAt reports whether the client was reading the event stream of the answer at a
 // frame of the transcript.
 func (x *Exchange) IsOpenAt(frame int) bool {
-	return x.OpensStream() && x.Head.Index < frame && (x.End == nil || x.End.Index > frame) &&
-		(x.ClosedByClient == nil || x.ClosedByClient.Index > frame)
+	return x.Head != nil && x.Head.Index < frame && (x.End == nil || x.End.Index > frame) &&
+		(x.ClosedByClient == nil || x.ClosedByClient.Index > frame) && x.OpensStream()
 }
 
 // IsClosedBefore reports whether the client closed the exchange before a frame of the

@@ -64,7 +64,7 @@ func encodePart(v any) string {
 // Verify returns what a token of this authorization server grants, even if it has
 // expired. A token with another signature or issuer is an error.
 func (s *Server) Verify(token string) (server.Grant, error) {
-	c, err := s.verifiedClaims(token)
+	c, err := s.verified.Get(token, func() (claims, error) { return s.verifiedClaims(token) })
 	if err != nil {
 		return server.Grant{}, fmt.Errorf("verify an access token: %w", err)
 	}

@@ -25,6 +25,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/memo"
 )
 
 // A Server is an authorization server. It serves at the root of its issuer.
@@ -33,6 +35,7 @@ type Server struct {
 	key       ed25519.PrivateKey
 	publicKey ed25519.PublicKey
 	otherKey  ed25519.PrivateKey // that no server trusts
+	verified  memo.Cache[claims] // of tokens; checking a signature takes longer than a request
 	scopes    Scopes
 	// resource is the server that tokens are for if clients name none, as those of
 	// 2025-03-26 do; "" if it is not known.
@@ -84,7 +87,8 @@ func New(issuer string, scopes Scopes) *Server {
 	key := newKey()
 	s := &Server{
 		issuer: issuer, key: key, publicKey: key.Public().(ed25519.PublicKey), otherKey: newKey(),
-		scopes: scopes, mux: http.NewServeMux(),
+		verified: memo.Cache[claims]{MaxResults: 256},
+		scopes:   scopes, mux: http.NewServeMux(),
 		clients: map[string]client{}, codes: map[string]grant{}, refreshTokens: map[string]grant{},
 	}
 	for pattern, serve := range map[string]http.HandlerFunc{
