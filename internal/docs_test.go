@@ -8,15 +8,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/mcpcheck/mcpcheck/internal/skip"
 )
 
 // The diff blocks of a document are changes that the code contains, so that the document
 // is up to date.
 func TestDiffsOfDocumentsMatchCode(t *testing.T) {
-	git, err := exec.LookPath("git")
-	if err != nil {
-		t.Skip("git is not installed; it compares the diffs with the code")
-	}
+	git := skip.WithoutProgram(t, "git")
 	found := 0
 	for path, text := range documents(t) {
 		for _, block := range diffs(text) {
