@@ -16,7 +16,7 @@ func failureJudges() []check.Check {
 	return []check.Check{
 		{
 			ID:    "jsonrpc.failure.resources-read",
-			Says:  "the server answers a listed resource that cannot be read with a standard error, best -32603",
+			Says:  "the server answers a listed resource that cannot be read with a standard error, ideally -32603",
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"resources-internal-error-code"},
@@ -30,7 +30,7 @@ func failureJudges() []check.Check {
 		},
 		{
 			ID:    "jsonrpc.failure.prompts-get",
-			Says:  "the server answers a listed prompt that cannot be returned with a standard error, best -32603",
+			Says:  "the server answers a listed prompt that cannot be returned with a standard error, ideally -32603",
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"prompts-internal-error-code"},
@@ -44,7 +44,7 @@ func failureJudges() []check.Check {
 		},
 		{
 			ID:    "jsonrpc.failure.completion",
-			Says:  "the server answers a listed argument that cannot be completed with a standard error, best -32603",
+			Says:  "the server answers an argument that it cannot complete with a standard error, ideally -32603",
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_03_26),
 			Rules: []string{"completion-internal-error-code"},

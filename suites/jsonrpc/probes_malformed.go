@@ -46,14 +46,14 @@ func malformedProbes() []check.Check {
 		},
 		{
 			ID:       "jsonrpc.request.invalid",
-			Says:     "the server answers JSON that is no valid request with an error, best -32600",
+			Says:     "the server answers JSON that is no valid request with an error, ideally -32600",
 			Level:    spec.Should,
 			In:       spec.Every,
 			Rules:    []string{"jsonrpc-invalid-request"},
 			Malforms: true,
 			Idle:     noMalformedSent,
 			Probe: func(t *check.T) {
-				const want = "an error, best -32600"
+				const want = "an error, ideally -32600"
 				for _, edit := range []struct{ what, old, new string }{
 					{"without jsonrpc", `"jsonrpc":"2.0",`, ``},
 					{"with a numeric method", `"method":"` + t.Facts.BarrierMethod + `"`, `"method":5`},
