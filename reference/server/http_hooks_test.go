@@ -3,6 +3,7 @@ package server
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -97,20 +98,6 @@ var httpHooks = []struct {
 		}},
 		func(s *httpTestSession) bool { return s.post(briefStocktake).events[0].data != "" },
 	},
-	{
-		"leaving cancels a request of a session",
-		HTTP{Disconnect: func(DisconnectHandler) DisconnectHandler {
-			return func(_ bool, cancel func()) { cancel() }
-		}},
-		func(s *httpTestSession) bool {
-			l := s.openStream("POST", pathMCP, toolCallLine("a", "stocktake", `{"duration_ms":100,"steps":2}`),
-				s.headers...)
-			e, _ := l.nextEvent()
-			l.cancel()
-			events := s.openGetStream("Last-Event-ID: " + e.id).readRest()
-			return len(events) == 0 || !strings.Contains(events[len(events)-1].data, "result")
-		},
-	},
 }
 
 // Each hook of HTTP can produce a deviation of its kind.
@@ -125,6 +112,37 @@ func TestHTTPHooks(t *testing.T) {
 				t.Error("the hook has no effect")
 			}
 		})
+	}
+}
+
+// The hook cancels a call of a session whose client leaves. Without the hook the call goes
+// on: TestDisconnectCancelsOnlyStatelessRequests.
+func TestDisconnectHook(t *testing.T) {
+	t.Parallel()
+	called, ended := make(chan bool), make(chan bool)
+	s := startHTTP(t, Options{
+		HTTP: HTTP{Disconnect: func(DisconnectHandler) DisconnectHandler {
+			return func(_ bool, cancel func()) { cancel() }
+		}},
+		Handler: func(next Handler) Handler {
+			return func(ctx context.Context, r *Request) (any, *Error) {
+				if r.Method == "tools/call" {
+					close(called)
+					<-ctx.Done()
+					close(ended)
+				}
+				return next(ctx, r)
+			}
+		},
+	}).openSession(spec.V2025_11_25, "{}")
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan error, 1)
+	go func() { left <- s.postAndLeave(ctx, briefStocktake, s.headers...) }()
+	<-called
+	leave()
+	<-ended
+	if err := <-left; err == nil {
+		t.Error("the call was answered")
 	}
 }
 
