@@ -28,26 +28,36 @@ func (id ID) IsNull() bool { return id.Raw == "null" }
 // IsValid reports whether the id may identify a request: it is a string, or a number
 // without fractional part (basic#requests).
 func (id ID) IsValid() bool {
-	if isPlainInteger(id.Raw) {
-		return true
-	}
-	key := id.Key()
-	return strings.HasPrefix(key, "s:") || strings.HasPrefix(key, "n:")
+	return strings.HasPrefix(id.Raw, `"`) || isPlainInteger(id.Key())
 }
 
 // Equal reports whether both ids have the same JSON type and value: 1 and 1.0 are
 // equal, 1 and "1" are not.
-func (id ID) Equal(other ID) bool { return id.Raw == other.Raw || id.Key() == other.Key() }
+func (id ID) Equal(other ID) bool {
+	if id.Raw == other.Raw {
+		return true
+	}
+	return !(id.isCanonical() && other.isCanonical()) && id.Key() == other.Key()
+}
 
-// Key returns the canonical form of the id; equal ids have equal keys. The prefix
-// is s: for a string, n: for an integral number, f: for another number and x: for a
-// value that is no id. The key of a missing id is empty.
+// isCanonical reports whether ids that are equal to this one and canonical too have the
+// same bytes: it is a string without escapes, or an integer without fraction and
+// exponent. Nearly all ids are.
+func (id ID) isCanonical() bool {
+	isString := strings.HasPrefix(id.Raw, `"`) && !strings.Contains(id.Raw, `\`)
+	return isString || isPlainInteger(id.Raw)
+}
+
+// Key returns the canonical form of the id; equal ids have equal keys. An integral
+// number is written as JSON without fraction and exponent. The key of another value
+// has the prefix s: for a string, f: for a number and x: for a value that is no id. The
+// key of a missing id is empty.
 func (id ID) Key() string {
 	switch {
 	case id.Raw == "":
 		return ""
 	case isPlainInteger(id.Raw):
-		return "n:" + id.Raw
+		return id.Raw
 	}
 	v := gjson.Parse(id.Raw)
 	switch v.Type {
@@ -89,11 +99,11 @@ func numberKey(raw string) string {
 		case cut:
 			return numberKey(whole)
 		}
-		return "n:" + raw
+		return raw
 	}
 	if !strings.ContainsAny(raw, ".eE") {
 		if n, ok := new(big.Int).SetString(raw, 10); ok {
-			return "n:" + n.String()
+			return n.String()
 		}
 	}
 	if i := strings.IndexAny(raw, "eE"); i >= 0 && len(raw)-i > 5 {
@@ -104,7 +114,7 @@ func numberKey(raw string) string {
 	case !ok:
 		return "x:" + raw
 	case r.IsInt():
-		return "n:" + r.Num().String()
+		return r.Num().String()
 	default:
 		return "f:" + r.RatString()
 	}
@@ -120,5 +130,5 @@ func (id ID) String() string {
 // IsInteger reports whether a JSON value is a number without fractional part, in
 // any spelling.
 func IsInteger(v gjson.Result) bool {
-	return v.Type == gjson.Number && strings.HasPrefix(numberKey(v.Raw), "n:")
+	return v.Type == gjson.Number && isPlainInteger(numberKey(v.Raw))
 }

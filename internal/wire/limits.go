@@ -27,7 +27,7 @@ func (m Message) ExceedsCommonLimits() bool {
 	case isPlain(m.Raw):
 		return false
 	}
-	return exceedsLimits(m.value, 0)
+	return exceedsLimits(m.Value(), 0)
 }
 
 // isPlain reports whether a single pass over the text shows that it is within all

@@ -18,7 +18,7 @@ func FuzzPlain(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		m := Parse(raw)
-		if m.SyntaxError == nil && isPlain(raw) && exceedsLimits(m.value, 0) {
+		if m.SyntaxError == nil && isPlain(raw) && exceedsLimits(m.Value(), 0) {
 			t.Errorf("%q is plain and extreme", raw)
 		}
 	})

@@ -61,28 +61,31 @@ type Message struct {
 	SyntaxError   *SyntaxError   // why the bytes are no JSON text; nil if they are one
 	DuplicateKeys []string       // JSON pointers of object keys that occur twice
 	EnvelopeError *EnvelopeError // why the JSON text is no well-formed message; nil if it is one
-	value         gjson.Result
-	envelope      *members
+	parsed        *parsed        // nil if the bytes are no JSON text
+}
+
+// A parsed is what is looked up once, when a message is parsed.
+type parsed struct {
+	value gjson.Result
+	members
+	itself [1]Message // what Elements returns of a message that is no batch
 }
 
 // members holds the members of a message that JSON-RPC defines; of several members
-// of one name the first. They are looked up once, when the message is parsed.
+// of one name the first.
 type members struct{ jsonrpc, id, method, params, result, errorMember gjson.Result }
 
 // members returns the members of the message; the zero value for a frame that is
 // no object and for the zero Message.
 func (m Message) members() *members {
-	if m.envelope == nil {
+	if m.parsed == nil {
 		return &members{}
 	}
-	return m.envelope
+	return &m.parsed.members
 }
 
-func membersOf(v gjson.Result) *members {
-	if !v.IsObject() {
-		return nil
-	}
-	m := &members{}
+// read looks up the members of an object.
+func (m *members) read(v gjson.Result) {
 	v.ForEach(func(key, value gjson.Result) bool {
 		var place *gjson.Result
 		switch key.String() {
@@ -104,7 +107,6 @@ func membersOf(v gjson.Result) *members {
 		}
 		return true
 	})
-	return m
 }
 
 // EnvelopeError is a violation of the JSON-RPC 2.0 message format by a JSON text.
@@ -125,12 +127,16 @@ func Parse(raw []byte) Message {
 }
 
 func classify(m Message, v gjson.Result) Message {
-	m.value, m.envelope = v, membersOf(v)
+	m.parsed = &parsed{value: v}
 	if v.IsArray() {
 		m.Kind = Batch
 		return m
 	}
-	m.Kind, m.EnvelopeError = kindOfObject(v, m.envelope)
+	if v.IsObject() {
+		m.parsed.read(v)
+	}
+	m.Kind, m.EnvelopeError = kindOfObject(v, &m.parsed.members)
+	m.parsed.itself[0] = m
 	return m
 }
 
@@ -213,18 +219,27 @@ func Member(v gjson.Result, key string) (found gjson.Result) {
 
 // Value returns the parsed JSON of the frame. The value does not exist for a frame
 // that is no JSON text.
-func (m Message) Value() gjson.Result { return m.value }
+func (m Message) Value() gjson.Result {
+	if m.parsed == nil {
+		return gjson.Result{}
+	}
+	return m.parsed.value
+}
 
 // Get returns the value at a gjson path.
-func (m Message) Get(path string) gjson.Result { return m.value.Get(path) }
+func (m Message) Get(path string) gjson.Result { return m.Value().Get(path) }
 
-// Elements returns the messages of a batch, or the message itself if it is none.
+// Elements returns the messages of a batch, or the message itself if it is none. They
+// must not be changed.
 func (m Message) Elements() []Message {
-	if m.Kind != Batch {
+	switch {
+	case m.parsed == nil:
 		return []Message{m}
+	case m.Kind != Batch:
+		return m.parsed.itself[:]
 	}
 	var out []Message
-	m.value.ForEach(func(_, e gjson.Result) bool {
+	m.Value().ForEach(func(_, e gjson.Result) bool {
 		out = append(out, classify(Message{Raw: []byte(e.Raw)}, e))
 		return true
 	})

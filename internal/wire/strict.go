@@ -41,7 +41,7 @@ func checkText(raw []byte) (fault *SyntaxError, duplicates []string) {
 		// RFC 8259 section 8.1: implementations must not add a BOM.
 		return &SyntaxError{Problem: "starts with a byte order mark"}, nil
 	}
-	if nestingDepth(raw) > maxDepth {
+	if len(raw) > maxDepth && nestingDepth(raw) > maxDepth {
 		return &SyntaxError{Problem: fmt.Sprintf("nested deeper than %d", maxDepth), Offset: -1}, nil
 	}
 	if !gjson.ValidBytes(raw) {
@@ -89,28 +89,26 @@ func nestingDepth(raw []byte) int {
 // JSON. It makes one pass over the text and does not recurse, since a peer chooses
 // the nesting.
 func duplicateKeys(raw []byte) (found []string) {
-	var open []container
+	var containers [16]container // on the stack, enough for nearly all messages
+	var keys [32][]byte
+	r := keyReader{containers: containers[:0], keys: keys[:0]}
 	for i := 0; i < len(raw); i++ {
 		switch raw[i] {
 		case '{', '[':
-			open = pushContainer(open, raw[i] == '{')
+			r.open(raw[i] == '{')
 		case '}', ']':
-			open = open[:len(open)-1]
+			r.close()
 		case ',':
-			top := &open[len(open)-1]
-			top.index++
-			top.expectsKey = top.isObject
+			r.nextElement()
 		case '"':
 			end, escaped := stringEnd(raw, i)
-			if len(open) > 0 && open[len(open)-1].expectsKey {
+			if r.expectsKey() {
 				key := raw[i+1 : end]
 				if escaped {
 					key = []byte(gjson.ParseBytes(raw[i : end+1]).String())
 				}
-				top := &open[len(open)-1]
-				top.expectsKey = false
-				if top.addKey(key) {
-					found = append(found, pointerTo(open))
+				if r.addKey(key) {
+					found = append(found, r.pointer())
 				}
 			}
 			i = end
@@ -135,34 +133,55 @@ func stringEnd(raw []byte, begin int) (end int, escaped bool) {
 // search.
 const manyKeys = 16
 
+// A keyReader keeps the keys of the objects that are open while a text is read.
+type keyReader struct {
+	containers []container // open, the innermost last
+	keys       [][]byte    // of all open objects, those of the innermost last
+}
+
 // A container is an object or array that is open while a text is read.
 type container struct {
 	isObject   bool
-	expectsKey bool // the next string is a key
-	index      int  // of the current element or member
-	keys       [][]byte
-	seen       map[string]bool // the keys, once there are more than manyKeys
+	expectsKey bool            // the next string is a key
+	index      int             // of the current element or member
+	firstKey   int             // where its keys begin
+	seen       map[string]bool // its keys, once there are more than manyKeys
 }
 
-// pushContainer opens an object or array. It reuses the memory of one that was
-// closed before.
-func pushContainer(open []container, object bool) []container {
-	if len(open) == cap(open) {
-		return append(open, container{isObject: object, expectsKey: object})
-	}
-	open = open[:len(open)+1]
-	top := &open[len(open)-1]
-	*top = container{isObject: object, expectsKey: object, keys: top.keys[:0]}
-	return open
+func (r *keyReader) open(isObject bool) {
+	r.containers = append(r.containers, container{
+		isObject: isObject, expectsKey: isObject, firstKey: len(r.keys),
+	})
+}
+
+func (r *keyReader) close() {
+	last := len(r.containers) - 1
+	r.keys = r.keys[:r.containers[last].firstKey]
+	r.containers = r.containers[:last]
+}
+
+func (r *keyReader) nextElement() {
+	c := &r.containers[len(r.containers)-1]
+	c.index++
+	c.expectsKey = c.isObject
+}
+
+// expectsKey reports whether the next string is a key.
+func (r *keyReader) expectsKey() bool {
+	n := len(r.containers)
+	return n > 0 && r.containers[n-1].expectsKey
 }
 
 // addKey adds the key of a member and reports whether the object has it already.
-func (c *container) addKey(key []byte) (twice bool) {
+func (r *keyReader) addKey(key []byte) (twice bool) {
+	c := &r.containers[len(r.containers)-1]
+	c.expectsKey = false
+	keys := r.keys[c.firstKey:]
 	if c.seen == nil {
-		twice = slices.ContainsFunc(c.keys, func(k []byte) bool { return bytes.Equal(k, key) })
-		if len(c.keys) == manyKeys {
+		twice = slices.ContainsFunc(keys, func(k []byte) bool { return bytes.Equal(k, key) })
+		if len(keys) == manyKeys {
 			c.seen = make(map[string]bool)
-			for _, k := range c.keys {
+			for _, k := range keys {
 				c.seen[string(k)] = true
 			}
 		}
@@ -171,21 +190,27 @@ func (c *container) addKey(key []byte) (twice bool) {
 		twice = c.seen[string(key)]
 		c.seen[string(key)] = true
 	}
-	c.keys = append(c.keys, key)
+	r.keys = append(r.keys, key)
 	return twice
 }
 
-// pointerTo returns the JSON pointer of the member or element being read. Keys are
-// not escaped in it.
-func pointerTo(open []container) string {
+// pointer returns the JSON pointer of the member or element being read. Keys are not
+// escaped in it.
+func (r *keyReader) pointer() string {
 	var b strings.Builder
-	for _, c := range open {
-		b.WriteByte('/')
+	end := len(r.keys)
+	var names []string
+	for _, c := range slices.Backward(r.containers) {
 		if c.isObject {
-			b.Write(c.keys[len(c.keys)-1])
+			names = append(names, string(r.keys[end-1]))
 		} else {
-			b.WriteString(strconv.Itoa(c.index))
+			names = append(names, strconv.Itoa(c.index))
 		}
+		end = c.firstKey
+	}
+	for _, name := range slices.Backward(names) {
+		b.WriteByte('/')
+		b.WriteString(name)
 	}
 	return b.String()
 }

@@ -2,7 +2,6 @@ package caching
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -48,7 +47,7 @@ func judges() []check.Check {
 			Idle:  noTTL,
 			Judge: func(j *check.J) {
 				check.Each(j, resultsWith(j, "ttlMs"), func(r transcript.Answered) bool {
-					if v := r.Result.Get("ttlMs"); !isInteger(v) {
+					if v := r.Result.Get("ttlMs"); !wire.IsInteger(v) {
 						j.Fail(r.Answer, "ttlMs in the result of %s is %s, not an integer", r.Request.Method(),
 							wire.Clip(v.Raw, 60))
 					}
@@ -172,10 +171,4 @@ func resultsWith(j *check.J, hint string) []transcript.Answered {
 	return transcript.Filter(cacheableResults(j), func(r transcript.Answered) bool {
 		return r.Result.Get(hint).Exists()
 	})
-}
-
-// isInteger reports whether a value is a number without fractional part, however it
-// is written.
-func isInteger(v gjson.Result) bool {
-	return v.Type == gjson.Number && strings.HasPrefix(wire.ID{Raw: v.Raw}.Key(), "n:")
 }
