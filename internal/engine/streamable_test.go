@@ -261,7 +261,7 @@ func TestNotesHTTPBehaviorThatNoClauseStates(t *testing.T) {
 				}
 				next.ServeHTTP(w, r)
 			})},
-		{"streamable-http.session.id.secure", "session could not be opened", limitSessions(30)},
+		{"streamable-http.session.id.secure", "session could not be opened", limitSessions(8)},
 	} {
 		all := outcomesOverHTTP(t, server.Options{HTTP: c.http, Revisions: spec.Only(spec.V2025_11_25)}, c.check)
 		if !slices.ContainsFunc(all, func(o reports.Outcome) bool {

@@ -44,7 +44,7 @@ func newFeatures() *Features {
 		},
 		Instructions: "Search the catalogue before you lend a book. " +
 			"Book ids look like b7, readers are called by their first name.",
-		PageSize:  4,
+		PageSize:  6,
 		Tools:     libraryTools(),
 		Resources: libraryResources(),
 		Templates: libraryTemplates(),

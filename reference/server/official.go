@@ -18,6 +18,10 @@ const defaultStepDelay = 50 * time.Millisecond
 // for its tools on the first page.
 const officialToolPageSize = 100
 
+// officialPageSize is the size of a page of the other lists: small, so that the few
+// skills have a second page.
+const officialPageSize = 4
+
 // stepsPerWatchedChange is the number of steps between two changes of the watched
 // resource.
 const stepsPerWatchedChange = 50
@@ -36,7 +40,7 @@ func (l *Features) addOfficial(stepDelay time.Duration) {
 	}
 	o := &officialFeatures{stepDelay: stepDelay}
 	l.official = o
-	l.toolPageSize = officialToolPageSize
+	l.PageSize, l.toolPageSize = officialPageSize, officialToolPageSize
 	l.Capabilities["extensions"] = Object{tasksExtension: Object{}, skillsExtension: Object{"directoryRead": true}}
 	l.Tools = append(l.Tools, o.tools()...)
 	l.Tools = append(l.Tools, officialInputTools()...)

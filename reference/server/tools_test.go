@@ -24,7 +24,8 @@ func TestPagesHaveStableCursors(t *testing.T) {
 			if otherSecond.Get(member).Raw != second.Get(member).Raw {
 				t.Errorf("%s: the cursor names another page on another connection", method)
 			}
-			if !second.Get("nextCursor").Exists() {
+			isLong := method == "tools/list" || method == "resources/list"
+			if isLong && !second.Get("nextCursor").Exists() {
 				t.Errorf("%s has no third page", method)
 			}
 			seen := map[string]bool{}

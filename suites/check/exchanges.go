@@ -10,13 +10,7 @@ import (
 // Exchanges returns the HTTP exchanges of the session in the order in which they
 // began; none if the session is on stdio.
 func (v *View) Exchanges() []*wire.Exchange {
-	const key = "exchanges"
-	if known, ok := v.derived[key].([]*wire.Exchange); ok {
-		return known
-	}
-	all := v.transcript.Exchanges()
-	v.derived[key] = all
-	return all
+	return derivedFor(v, "", "exchanges", v.transcript.Exchanges)
 }
 
 // ExchangeOf returns the HTTP exchange that a frame belongs to, or nil.

@@ -37,14 +37,20 @@ type View struct {
 	ending     *wire.Ending
 	transcript *wire.Transcript
 	byRole     map[wire.Role][]wire.Entry // filled on demand
-	derived    map[string]any
+	derived    map[derivedKey]any
+}
+
+// A derivedKey names what is derived from a transcript for the judges of a role.
+type derivedKey struct {
+	of   wire.Role
+	name string
 }
 
 // NewView prepares a transcript for judges of a revision.
 func NewView(rev spec.Revision, t *wire.Transcript) *View {
 	return &View{
 		rev: rev, facts: rev.Facts(), entries: t.Entries(), ending: t.Ending(), transcript: t,
-		byRole: map[wire.Role][]wire.Entry{}, derived: map[string]any{},
+		byRole: map[wire.Role][]wire.Entry{}, derived: map[derivedKey]any{},
 	}
 }
 
@@ -125,13 +131,20 @@ func (v *View) messagesOf(who wire.Role) []wire.Entry {
 }
 
 // Derived returns what compute returned when a judge of the same role first called it
-// with the key. What many judges need is thus computed once; it must not be changed.
-func Derived[V any](j *J, key string, compute func() V) V {
-	key = string(j.Of) + " " + key
-	if _, known := j.derived[key]; !known {
-		j.derived[key] = compute()
+// with the name. What many judges need is thus computed once; it must not be changed.
+func Derived[V any](j *J, name string, compute func() V) V {
+	return derivedFor(j.View, j.Of, name, compute)
+}
+
+// derivedFor is Derived for a role.
+func derivedFor[V any](v *View, of wire.Role, name string, compute func() V) V {
+	key := derivedKey{of, name}
+	known, ok := v.derived[key]
+	if !ok {
+		known = compute()
+		v.derived[key] = known
 	}
-	return j.derived[key].(V)
+	return known.(V)
 }
 
 // Ending returns how the connection ended, or nil if it had not.
@@ -182,7 +195,7 @@ func (j *J) Note(format string, args ...any) {
 // Capabilities returns what a role declared in the opening of the session: the server
 // in its answer to initialize or server/discover, the client in its first request.
 func (j *J) Capabilities(of wire.Role) gjson.Result {
-	return Derived(j, "capabilities of the "+string(of), func() gjson.Result { return j.capabilities(of) })
+	return derivedFor(j.View, of, "declared capabilities", func() gjson.Result { return j.capabilities(of) })
 }
 
 func (j *J) capabilities(of wire.Role) gjson.Result {
@@ -222,7 +235,7 @@ func (j *J) RequestOf(response wire.Entry) (request wire.Entry, ok bool) {
 // response, seems to have its id.
 func (j *J) MatchesInvalidJSON(response wire.Entry) bool {
 	side := response.From.Peer()
-	broken := Derived(j, "invalid JSON of the "+string(side), func() (out []wire.Entry) {
+	broken := derivedFor(j.View, side, "invalid JSON", func() (out []wire.Entry) {
 		for _, e := range j.entries {
 			if e.From == side && e.Message.SyntaxError != nil {
 				out = append(out, e)
@@ -258,7 +271,7 @@ func (j *J) HasRequest(response wire.Entry) bool { return len(j.requestsBefore(r
 // its id.
 func (j *J) requestsBefore(response wire.Entry) []wire.Entry {
 	side := response.From.Peer()
-	byID := Derived(j, "requests of the "+string(side), func() map[string][]wire.Entry {
+	byID := derivedFor(j.View, side, "requests by id", func() map[string][]wire.Entry {
 		out := map[string][]wire.Entry{}
 		for _, e := range j.messagesOf(side) {
 			if e.Message.IsResponse() {
