@@ -224,6 +224,28 @@ func (j *J) Declares(of wire.Role, capability string) bool {
 // several had it (also invalid JSON that the peer may have read), or a member of the
 // request is a duplicate, of which either may count.
 func (j *J) RequestOf(response wire.Entry) (request wire.Entry, ok bool) {
+	type answer struct {
+		index int
+		id    string
+	}
+	type asked struct {
+		request wire.Entry
+		ok      bool
+	}
+	found := derivedFor(j.View, response.From, "answered requests", func() map[answer]asked {
+		return map[answer]asked{}
+	})
+	key := answer{response.Index, response.Message.ID().Raw}
+	a, known := found[key]
+	if !known {
+		a.request, a.ok = j.findRequestOf(response)
+		found[key] = a
+	}
+	return a.request, a.ok
+}
+
+// findRequestOf is RequestOf without the memory of what was found before.
+func (j *J) findRequestOf(response wire.Entry) (request wire.Entry, ok bool) {
 	asked := j.requestsBefore(response)
 	if len(asked) != 1 || len(j.Entry(asked[0].Index).Message.DuplicateKeys) > 0 || j.MatchesInvalidJSON(response) {
 		return wire.Entry{}, false

@@ -1,8 +1,8 @@
 package jsonrpc
 
 import (
-	"slices"
 	"strings"
+	"sync"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -68,7 +68,7 @@ func revisionJudge() check.Check {
 				default:
 					return false
 				}
-				in := revisionsWith(side, s.Message.Method())
+				in := side()[s.Message.Method()]
 				if in != 0 && !in.Has(j.Rev) {
 					j.Fail(s.Entry, "the server sent %s, which %s does not have (%s does)", s.Message.Method(), j.Rev,
 						in)
@@ -82,7 +82,7 @@ func revisionJudge() check.Check {
 // judgeDirection judges that no method of the messages that are subjects is one that
 // only clients send. Methods that no revision has are noted.
 func judgeDirection(
-	j *check.J, ofServers, ofClients func(spec.Facts) []string, kind string, isSubject func(wire.Message) bool,
+	j *check.J, ofServers, ofClients func() map[string]spec.Set, kind string, isSubject func(wire.Message) bool,
 ) {
 	noted := map[string]bool{}
 	check.Each(j, transcript.Messages(j), func(s transcript.Message) bool {
@@ -90,7 +90,7 @@ func judgeDirection(
 			return false
 		}
 		method := s.Message.Method()
-		byServer, byClient := revisionsWith(ofServers, method), revisionsWith(ofClients, method)
+		byServer, byClient := ofServers()[method], ofClients()[method]
 		switch {
 		case byClient != 0 && byServer == 0:
 			j.Fail(s.Entry, "the server sent the %s %s, which only clients send", kind, method)
@@ -103,20 +103,23 @@ func judgeDirection(
 	})
 }
 
-// revisionsWith returns the revisions in which one side sends the method.
-func revisionsWith(side func(spec.Facts) []string, method string) (in spec.Set) {
-	for _, rev := range spec.Revisions() {
-		if slices.Contains(side(rev.Facts()), method) {
-			in |= spec.Only(rev)
+// The methods that servers and clients send, with the revisions in which they do.
+var (
+	serverNotifications = methodsOf(func(f spec.Facts) []string { return f.ServerNotifications })
+	clientNotifications = methodsOf(func(f spec.Facts) []string { return f.ClientNotifications })
+	serverRequests      = methodsOf(func(f spec.Facts) []string { return f.ServerRequests })
+	clientRequests      = methodsOf(func(f spec.Facts) []string { return f.ClientRequests })
+)
+
+// methodsOf returns the revisions of the methods of one side.
+func methodsOf(side func(spec.Facts) []string) func() map[string]spec.Set {
+	return sync.OnceValue(func() map[string]spec.Set {
+		in := map[string]spec.Set{}
+		for _, rev := range spec.Revisions() {
+			for _, method := range side(rev.Facts()) {
+				in[method] |= spec.Only(rev)
+			}
 		}
-	}
-	return in
+		return in
+	})
 }
-
-func serverNotifications(f spec.Facts) []string { return f.ServerNotifications }
-
-func clientNotifications(f spec.Facts) []string { return f.ClientNotifications }
-
-func serverRequests(f spec.Facts) []string { return f.ServerRequests }
-
-func clientRequests(f spec.Facts) []string { return f.ClientRequests }

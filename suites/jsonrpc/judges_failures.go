@@ -104,7 +104,7 @@ func listedEntry(
 ) (entry gjson.Result, ok bool) {
 	first := check.Derived(j, "first entries of "+method, func() map[string]transcript.ListEntry {
 		out := map[string]transcript.ListEntry{}
-		for _, l := range transcript.ListEntries(j, method, member) {
+		for _, l := range transcript.DistinctEntries(j, method, member) {
 			v := l.Item.Get(key)
 			if _, known := out[v.Str]; v.Type == gjson.String && !known {
 				out[v.Str] = l

@@ -263,8 +263,11 @@ func tokenJudges() []check.Check {
 // far as the requests can be read.
 func isUnknown(j *check.J, r transcript.ProgressReport) bool {
 	p := transcript.ProgressOf(j)
+	if r.Use != nil || p.MayBeUnread(r) {
+		return false
+	}
 	_, retyped := p.FindRetyped(r)
-	return r.Use == nil && !retyped && !p.MayBeUnread(r)
+	return !retyped
 }
 
 // isMisplaced reports whether a request has the token of a report as a progressToken

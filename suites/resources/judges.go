@@ -74,7 +74,7 @@ func judgesOfResources() []check.Check {
 			Idle:  noListed,
 			Hint:  offerResource,
 			Judge: func(j *check.J) {
-				check.Each(j, transcript.ListEntries(j, "resources/list", "resources"),
+				check.Each(j, transcript.DistinctEntries(j, "resources/list", "resources"),
 					func(l transcript.ListEntry) bool {
 						uri := l.Item.Get("uri")
 						if uri.Type != gjson.String {
@@ -152,7 +152,7 @@ func judgesOfTemplates() []check.Check {
 			Idle:  noTemplate,
 			Hint:  offerTemplate,
 			Judge: func(j *check.J) {
-				listed := transcript.ListEntries(j, "resources/templates/list", "resourceTemplates")
+				listed := transcript.DistinctEntries(j, "resources/templates/list", "resourceTemplates")
 				check.Each(j, listed, func(l transcript.ListEntry) bool {
 					template := l.Item.Get("uriTemplate")
 					if template.Type == gjson.String && !format.TemplateSyntax.MatchString(template.Str) {

@@ -172,12 +172,15 @@ func onlyTasksRun(j *check.J, at wire.Entry) bool {
 	if !j.Capabilities(wire.Server).Exists() || !taskRuns(j, at) {
 		return false
 	}
-	answers := map[string]wire.Entry{}
-	for _, e := range j.Sent() {
-		if e.Message.IsResponse() {
-			answers[e.Message.ID().Key()] = e
+	answers := check.Derived(j, "last answers by id", func() map[string]wire.Entry {
+		last := map[string]wire.Entry{}
+		for _, e := range j.Sent() {
+			if e.Message.IsResponse() {
+				last[e.Message.ID().Key()] = e
+			}
 		}
-	}
+		return last
+	})
 	return !slices.ContainsFunc(j.Received(), func(e wire.Entry) bool {
 		answer, answered := answers[e.Message.ID().Key()]
 		return e.Index < at.Index && e.Message.Kind == wire.Request &&
@@ -188,15 +191,37 @@ func onlyTasksRun(j *check.J, at wire.Entry) bool {
 
 // taskRuns reports whether the last state of a task before a frame was not final.
 func taskRuns(j *check.J, at wire.Entry) bool {
-	running := map[string]bool{} // by id
-	for _, s := range taskStates(j) {
-		switch {
-		case s.Index >= at.Index || s.task.Get("taskId").Type != gjson.String:
-		case taskcalls.IsFinal(s.task):
-			delete(running, s.id())
-		default:
-			running[s.id()] = true
+	runs := false
+	for _, s := range runningTasks(j) {
+		if s.index >= at.Index {
+			break
 		}
+		runs = s.any
 	}
-	return len(running) > 0
+	return runs
+}
+
+// A running says whether any task runs after a frame.
+type running struct {
+	index int
+	any   bool
+}
+
+// runningTasks returns whether any task runs after each answer that holds one.
+func runningTasks(j *check.J) []running {
+	return check.Derived(j, "running tasks", func() (all []running) {
+		open := map[string]bool{} // by id
+		for _, s := range taskStates(j) {
+			switch {
+			case s.taskID.Type != gjson.String:
+				continue
+			case taskcalls.IsFinal(s.task):
+				delete(open, s.id())
+			default:
+				open[s.id()] = true
+			}
+			all = append(all, running{s.Index, len(open) > 0})
+		}
+		return all
+	})
 }

@@ -19,10 +19,11 @@ type taskState struct {
 	request    wire.Entry
 	method     string
 	task       gjson.Result // an object
+	taskID     gjson.Result
 }
 
 // id returns the id of the task.
-func (s taskState) id() string { return s.task.Get("taskId").String() }
+func (s taskState) id() string { return s.taskID.String() }
 
 // status returns the status of the task.
 func (s taskState) status() string { return s.task.Get("status").String() }
@@ -46,7 +47,7 @@ func taskStates(j *check.J) []taskState {
 			}
 			for _, task := range tasksIn(request.Message, e.Message.Result()) {
 				if task.IsObject() {
-					out = append(out, taskState{e, request, request.Message.Method(), task})
+					out = append(out, taskState{e, request, request.Message.Method(), task, task.Get("taskId")})
 				}
 			}
 		}

@@ -17,30 +17,34 @@ import (
 // 2026-07-28).
 type InputRequest struct {
 	Message
-	Part          // the request or entry, an object
-	method string // roots/list, sampling/createMessage or elicitation/create
-	def    string // the definition of the request
+	Part              // the request or entry, an object
+	method     string // roots/list, sampling/createMessage or elicitation/create
+	violations []schema.Violation
 }
 
 // InputRequests returns what the server requested from its client by a method, in
 // order.
 func InputRequests(j *check.J, method string) []InputRequest {
-	all := check.Derived(j, "input requests", func() []InputRequest { return inputRequests(j) })
-	return Filter(all, func(a InputRequest) bool { return a.method == method })
+	return check.Derived(j, "input requests", func() map[string][]InputRequest { return inputRequests(j) })[method]
 }
 
-func inputRequests(j *check.J) []InputRequest {
-	var out []InputRequest
+// inputRequests returns what the server requested from its client, by method.
+func inputRequests(j *check.J) map[string][]InputRequest {
+	out := map[string][]InputRequest{}
 	set := schema.For(j.Rev)
+	add := func(s Message, request Part, method, def string) {
+		found := set.Validate(def, []byte(request.Value.Raw))
+		out[method] = append(out[method], InputRequest{s, request, method, found})
+	}
 	for _, s := range Messages(j) {
 		switch {
 		case s.Message.Kind == wire.Request && s.Definition != "" && s.Message.Method() != "ping":
-			out = append(out, InputRequest{s, Part{"", s.Body}, s.Message.Method(), s.Definition})
+			add(s, Part{"", s.Body}, s.Message.Method(), s.Definition)
 		case s.Definition == "InputRequiredResult":
 			for _, entry := range (Part{"", s.Body}).Member("inputRequests").Members() {
 				method := entry.Value.Get("method").String()
 				if def, _ := set.InputDefinitions(method); def != "" && entry.Value.IsObject() {
-					out = append(out, InputRequest{s, entry, method, def})
+					add(s, entry, method, def)
 				}
 			}
 		}
@@ -97,7 +101,7 @@ func ShapeChecks(list []ShapeCheck, elsewhere []string) []check.Check {
 
 func judgeShape(j *check.J, c ShapeCheck, mine func(place string) bool) {
 	check.Each(j, InputRequests(j, c.Method), func(a InputRequest) bool {
-		for _, v := range schema.For(j.Rev).Validate(a.def, []byte(a.Value.Raw)) {
+		for _, v := range a.violations {
 			if mine(v.Pointer()) {
 				j.Fail(a.Entry, "%s: %s%s", a.Name, a.Pointer, v)
 				return false

@@ -35,6 +35,19 @@ func ListEntries(j *check.J, method, member string) []ListEntry {
 	})
 }
 
+// DistinctEntries returns ListEntries without repetitions: a list that is requested
+// often gives no new evidence about its entries.
+func DistinctEntries(j *check.J, method, member string) []ListEntry {
+	return check.Derived(j, "distinct entries of "+method, func() []ListEntry {
+		known := map[string]bool{}
+		return Filter(ListEntries(j, method, member), func(l ListEntry) bool {
+			repeated := known[l.Item.Raw]
+			known[l.Item.Raw] = true
+			return !repeated
+		})
+	})
+}
+
 // A listed entry is a definition with the page that holds it.
 type listed struct{ page, definition string }
 
@@ -77,16 +90,7 @@ func judgeUniqueOn(j *check.J, r Answered, member, key, what string, seen map[st
 }
 
 // Tools returns the entries of tools/list that are objects, each definition once.
-func Tools(j *check.J) []ListEntry {
-	return check.Derived(j, "tools", func() []ListEntry {
-		known := map[string]bool{}
-		return Filter(ListEntries(j, "tools/list", "tools"), func(l ListEntry) bool {
-			repeated := known[l.Item.Raw]
-			known[l.Item.Raw] = true
-			return !repeated
-		})
-	})
-}
+func Tools(j *check.J) []ListEntry { return DistinctEntries(j, "tools/list", "tools") }
 
 // ToolLabel names a tool in a message.
 func ToolLabel(tool gjson.Result) string {

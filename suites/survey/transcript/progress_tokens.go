@@ -146,8 +146,11 @@ func TokenKey(token gjson.Result) string { return wire.ID{Raw: token.Raw}.Key() 
 
 // untypedKey is like TokenKey without the type.
 func untypedKey(token gjson.Result) string {
-	_, text, _ := strings.Cut(TokenKey(token), ":")
-	return strings.TrimSpace(text)
+	key := TokenKey(token)
+	if _, text, hasPrefix := strings.Cut(key, ":"); hasPrefix {
+		key = text
+	}
+	return strings.TrimSpace(key)
 }
 
 // MayMeanOtherType reports whether a notification may be meant for another token that

@@ -39,22 +39,28 @@ func SentRequests(j *check.J, method string) []wire.Entry {
 }
 
 // ResultsOf returns the results of the judged side for requests of a method.
-func ResultsOf(j *check.J, method string) []wire.Entry { return resultsOf(j, j.Sent(), method) }
+func ResultsOf(j *check.J, method string) []wire.Entry {
+	return check.Derived(j, "sent results", func() map[string][]wire.Entry { return resultsIn(j, j.Sent()) })[method]
+}
 
 // ReceivedResultsOf returns the results that the judged side received for requests of a
 // method.
 func ReceivedResultsOf(j *check.J, method string) []wire.Entry {
-	return resultsOf(j, j.Received(), method)
+	return check.Derived(j, "received results", func() map[string][]wire.Entry {
+		return resultsIn(j, j.Received())
+	})[method]
 }
 
-func resultsOf(j *check.J, messages []wire.Entry, method string) []wire.Entry {
-	return Filter(messages, func(e wire.Entry) bool {
-		if e.Message.Kind != wire.Result {
-			return false
+// resultsIn returns the results among messages, by the method of the request.
+func resultsIn(j *check.J, messages []wire.Entry) map[string][]wire.Entry {
+	out := map[string][]wire.Entry{}
+	for _, e := range messages {
+		if request, ok := j.RequestOf(e); ok && e.Message.Kind == wire.Result {
+			method := request.Message.Method()
+			out[method] = append(out[method], e)
 		}
-		request, ok := j.RequestOf(e)
-		return ok && request.Message.Method() == method
-	})
+	}
+	return out
 }
 
 // MayRequestInput reports whether results of a method may request input
