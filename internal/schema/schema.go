@@ -22,15 +22,18 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/mcpcheck/mcpcheck/fixtures"
+	"github.com/mcpcheck/mcpcheck/internal/memo"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// A Set holds the definitions and methods of one revision. It is immutable.
+// A Set holds the definitions and methods of one revision. It is safe for concurrent use.
 type Set struct {
 	rev     spec.Revision
 	defs    map[string]*node
 	methods map[string]method
+
+	validated memo.Cache[[]Violation] // by definition and instance
 }
 
 // A method is the definitions of a request or notification, by name.
@@ -70,7 +73,7 @@ func mustCompile(rev spec.Revision, document []byte) *Set {
 
 func compile(rev spec.Revision, document []byte) (*Set, error) {
 	doc := gjson.ParseBytes(document)
-	s := &Set{rev: rev, defs: map[string]*node{}}
+	s := &Set{rev: rev, defs: map[string]*node{}, validated: memo.Cache[[]Violation]{MaxResults: 512}}
 	if err := json.Unmarshal([]byte(doc.Get("x-methods").Raw), &s.methods); err != nil {
 		return nil, fmt.Errorf("x-methods: %w", err)
 	}

@@ -37,12 +37,28 @@ func (v Violation) String() string {
 }
 
 // Validate returns the ways in which instance does not fit the definition, none
-// if it fits. It panics if the revision has no definition of that name; see Has.
+// if it fits. They are shared and must not be changed. It panics if the revision has no
+// definition of that name; see Has.
 func (s *Set) Validate(def string, instance []byte) []Violation {
 	r := s.defs[def]
 	if r == nil {
 		panic(fmt.Sprintf("schema: revision %s has no definition %q", s.rev, def))
 	}
+	if len(instance) > largestCached {
+		return r.validateText(def, instance)
+	}
+	// In a run every session returns the same lists.
+	found, _ := s.validated.Get(def+" "+string(instance), func() ([]Violation, error) {
+		return r.validateText(def, instance), nil
+	})
+	return found
+}
+
+// largestCached bounds, in bytes, the instances whose violations are cached.
+const largestCached = 8 << 10
+
+// validateText returns the ways in which a JSON text does not fit the definition.
+func (r *node) validateText(def string, instance []byte) []Violation {
 	if !gjson.ValidBytes(instance) {
 		return []Violation{{Keyword: "json", Message: "is not valid JSON", Definition: def}}
 	}
