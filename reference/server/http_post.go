@@ -40,10 +40,11 @@ func (h *HTTPHandler) servePost(w http.ResponseWriter, r *http.Request) {
 // initialize; and if neither a version nor a session is named, if only stateless
 // revisions have the method.
 func (h *HTTPHandler) isStateless(r *http.Request, m wire.Message) bool {
+	if h.statelessConn == nil {
+		return false
+	}
 	params, _ := decode(m.Params().Raw)
 	switch {
-	case h.statelessConn == nil:
-		return false
 	case h.handshakeRevisions() == 0, carriesProtocolFields(params):
 		return true
 	case m.Kind == wire.Request && m.Method() == "initialize":

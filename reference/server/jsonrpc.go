@@ -1,8 +1,6 @@
 package server
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -42,65 +40,16 @@ func (e *Error) object() Object {
 	return o
 }
 
-// encode writes JSON on one line. Every value that the server or a fault makes of
-// JSON values can be encoded.
-func encode(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		panic(fmt.Sprintf("server: encode %T: %v", v, err))
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-}
-
-// maxNumberLength bounds the numbers of a message, each in bytes: the validation
-// does exact arithmetic, whose time grows with the square of their length.
-const maxNumberLength = 10_000
-
-var errLongNumber = fmt.Errorf("a number is longer than %d bytes", maxNumberLength)
-
-// decode reads an object. With an object that holds a number that is too long it
-// returns errLongNumber; such an object may be examined but not validated.
-func decode(raw string) (Object, error) {
-	d := json.NewDecoder(strings.NewReader(raw))
-	d.UseNumber()
-	o := Object{}
-	if err := d.Decode(&o); err != nil {
-		return nil, err
-	}
-	if hasLongNumber(o) {
-		return o, errLongNumber
-	}
-	return o, nil
-}
-
-func hasLongNumber(v any) bool {
-	switch v := v.(type) {
-	case json.Number:
-		return len(v) > maxNumberLength
-	case []any:
-		return slices.ContainsFunc(v, hasLongNumber)
-	case Object:
-		for _, e := range v {
-			if hasLongNumber(e) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 func resultMessage(id wire.ID, v any) []byte {
-	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, id.Raw, encode(v))
+	return encodeBetween(`{"jsonrpc":"2.0","id":`+id.Raw+`,"result":`, v, "}")
 }
 
 func errorMessage(id wire.ID, e *Error) []byte {
 	o := e.object()
 	if !id.IsPresent() {
-		return fmt.Appendf(nil, `{"jsonrpc":"2.0","error":%s}`, encode(o))
+		return encodeBetween(`{"jsonrpc":"2.0","error":`, o, "}")
 	}
-	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":%s}`, id.Raw, encode(o))
+	return encodeBetween(`{"jsonrpc":"2.0","id":`+id.Raw+`,"error":`, o, "}")
 }
 
 func requestMessage(id, method string, params Object) []byte {

@@ -1,0 +1,115 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// encode writes JSON on one line, as encoding/json does without escaping HTML. Every
+// value that the server or a fault makes of JSON values can be encoded.
+func encode(v any) []byte { return encodeBetween("", v, "") }
+
+// encodeBetween writes JSON as encode does, between two texts.
+func encodeBetween(prefix string, v any, suffix string) []byte {
+	e := encoders.Get().(*encoder)
+	defer encoders.Put(e)
+	e.text, e.keys = append(e.text[:0], prefix...), e.keys[:0]
+	e.value(v)
+	e.text = append(e.text, suffix...)
+	return bytes.Clone(e.text)
+}
+
+// An encoder writes one JSON text. It writes the types of JSON values itself, since
+// encoding/json takes several times as long to write them by reflection.
+type encoder struct {
+	text []byte
+	keys []string // of the objects that are being written, outermost first
+}
+
+var encoders = sync.Pool{New: func() any { return &encoder{} }}
+
+func (e *encoder) value(v any) {
+	switch v := v.(type) {
+	case string:
+		e.string(v)
+	case bool:
+		e.text = strconv.AppendBool(e.text, v)
+	case int:
+		e.text = strconv.AppendInt(e.text, int64(v), 10)
+	case Object:
+		e.object(v)
+	case []any:
+		e.array(v)
+	default:
+		e.other(v)
+	}
+}
+
+// object writes the members in the order of their keys.
+func (e *encoder) object(o Object) {
+	if o == nil {
+		e.other(o)
+		return
+	}
+	begin := len(e.keys)
+	for key := range o {
+		e.keys = append(e.keys, key)
+	}
+	keys := e.keys[begin:]
+	slices.Sort(keys)
+	e.text = append(e.text, '{')
+	for i, key := range keys {
+		if i > 0 {
+			e.text = append(e.text, ',')
+		}
+		e.string(key)
+		e.text = append(e.text, ':')
+		e.value(o[key])
+	}
+	e.text = append(e.text, '}')
+	e.keys = e.keys[:begin]
+}
+
+func (e *encoder) array(a []any) {
+	if a == nil {
+		e.other(a)
+		return
+	}
+	e.text = append(e.text, '[')
+	for i, v := range a {
+		if i > 0 {
+			e.text = append(e.text, ',')
+		}
+		e.value(v)
+	}
+	e.text = append(e.text, ']')
+}
+
+func (e *encoder) string(s string) {
+	if strings.ContainsFunc(s, mayNeedEscape) {
+		e.other(s)
+		return
+	}
+	e.text = append(e.text, '"')
+	e.text = append(e.text, s...)
+	e.text = append(e.text, '"')
+}
+
+// mayNeedEscape reports whether a string with the character is left to encoding/json.
+func mayNeedEscape(c rune) bool { return c < ' ' || c == '"' || c == '\\' || c > '~' }
+
+// other writes any value by encoding/json.
+func (e *encoder) other(v any) {
+	b := bytes.NewBuffer(e.text)
+	general := json.NewEncoder(b)
+	general.SetEscapeHTML(false)
+	if err := general.Encode(v); err != nil {
+		panic(fmt.Sprintf("server: encode %T: %v", v, err))
+	}
+	e.text = bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
