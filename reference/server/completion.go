@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/yosida95/uritemplate/v3"
-
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
@@ -93,7 +91,7 @@ func (r *Request) completableArguments(ref Object) ([]string, *Error) {
 			if t.URI != ref["uri"] {
 				continue
 			}
-			parsed, err := uritemplate.New(t.URI)
+			parsed, err := t.parse()
 			if err != nil {
 				break
 			}

@@ -72,7 +72,7 @@ var (
 func newConn(ctx context.Context, stop context.CancelCauseFunc, write FrameSink, o Options) *conn {
 	c := &conn{
 		ctx: ctx, stop: stop, options: o,
-		features:         newFeatures(),
+		features:         newFeatures(o),
 		session:          newSession(),
 		methods:          methods(),
 		inflight:         map[string]*job{},

@@ -13,11 +13,15 @@ import (
 // receiveMessage is the conforming Receiver: it handles one line, or the body of
 // one POST. A blank line is no message and is skipped.
 func (c *conn) receiveMessage(line []byte) error {
-	x := c.receiving.Load()
-	if x == nil && len(bytes.TrimSpace(line)) == 0 {
-		return nil
+	c.handleMessage(wire.Parse(line), c.receiving.Load())
+	return nil
+}
+
+// handleMessage handles a message of a line, or of the body of a POST.
+func (c *conn) handleMessage(m wire.Message, x *exchange) {
+	if x == nil && len(bytes.TrimSpace(m.Raw)) == 0 {
+		return
 	}
-	m := wire.Parse(line)
 	x.beginMessage()
 	reply := func(f Frame) {
 		if f.Raw != nil {
@@ -30,10 +34,9 @@ func (c *conn) receiveMessage(line []byte) error {
 	}
 	if m.Kind == wire.Batch {
 		c.handleBatch(m, x, reply)
-		return nil
+		return
 	}
 	c.dispatch(m, x, reply)
-	return nil
 }
 
 // dispatch routes one message. reply is called exactly once, with the response or

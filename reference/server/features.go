@@ -1,6 +1,9 @@
 package server
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // Features are what the server offers: its identity, capabilities and features.
 // Faults may change them before the server starts; afterwards only the loans and the
@@ -24,7 +27,33 @@ type Features struct {
 	readingRoomOpen bool
 }
 
-func newFeatures() *Features {
+// featureLists are the features of the library that have no state.
+type featureLists struct {
+	tools     []*Tool
+	resources []*Resource
+	templates []*Template
+	prompts   []*Prompt
+}
+
+// newFeatureLists returns the lists at full capacity, so that an append to one of them
+// copies it.
+func newFeatureLists() featureLists {
+	return featureLists{
+		slices.Clip(libraryTools()), slices.Clip(libraryResources()),
+		slices.Clip(libraryTemplates()), slices.Clip(libraryPrompts()),
+	}
+}
+
+// sharedFeatureLists returns the lists of all connections without the hook
+// ChangeFeatures, which may change its lists.
+var sharedFeatureLists = sync.OnceValue(newFeatureLists)
+
+// newFeatures returns the features of a connection.
+func newFeatures(o Options) *Features {
+	lists := sharedFeatureLists()
+	if o.ChangeFeatures != nil {
+		lists = newFeatureLists()
+	}
 	return &Features{
 		Info: Object{
 			"name": "harbour-street-library", "title": "Harbour Street Library", "version": "1.0.0",
@@ -45,10 +74,10 @@ func newFeatures() *Features {
 		Instructions: "Search the catalogue before you lend a book. " +
 			"Book ids look like b7, readers are called by their first name.",
 		PageSize:  6,
-		Tools:     libraryTools(),
-		Resources: libraryResources(),
-		Templates: libraryTemplates(),
-		Prompts:   libraryPrompts(),
+		Tools:     lists.tools,
+		Resources: lists.resources,
+		Templates: lists.templates,
+		Prompts:   lists.prompts,
 		loans:     map[string]string{"b3": "ines"},
 	}
 }

@@ -107,7 +107,7 @@ func (x *exchange) cancelJobs(c *conn) {
 // receivePost receives the body of a POST. It returns when the next one may be
 // received, and reports whether the body was: not if ctx or the connection ended
 // before.
-func (c *conn) receivePost(ctx context.Context, x *exchange, body []byte) bool {
+func (c *conn) receivePost(ctx context.Context, x *exchange, m wire.Message) bool {
 	if c.ctx.Err() != nil || ctx.Err() != nil {
 		return false
 	}
@@ -119,10 +119,9 @@ func (c *conn) receivePost(ctx context.Context, x *exchange, body []byte) bool {
 		return false
 	}
 	defer func() { <-c.receiveTurn }()
-	c.receiving.Store(x)
-	err := c.receive(body)
-	c.receiving.Store(nil)
-	if err != nil {
+	if c.options.Incoming == nil {
+		c.handleMessage(m, x)
+	} else if err := c.receiveOn(x, m.Raw); err != nil {
 		c.stop(err)
 		return false
 	}
@@ -130,6 +129,13 @@ func (c *conn) receivePost(ctx context.Context, x *exchange, body []byte) bool {
 		x.setBodyTaken()
 	}
 	return true
+}
+
+// receiveOn passes the body of a POST to the hook Incoming, which may change it.
+func (c *conn) receiveOn(x *exchange, body []byte) error {
+	c.receiving.Store(x)
+	defer c.receiving.Store(nil)
+	return c.receive(body)
 }
 
 // isAnswer reports whether a frame answers what the client sent, and so can be the

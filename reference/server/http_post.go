@@ -40,12 +40,10 @@ func (h *HTTPHandler) servePost(w http.ResponseWriter, r *http.Request) {
 // initialize; and if neither a version nor a session is named, if only stateless
 // revisions have the method.
 func (h *HTTPHandler) isStateless(r *http.Request, m wire.Message) bool {
-	if h.statelessConn == nil {
-		return false
-	}
-	params, _ := decode(m.Params().Raw)
 	switch {
-	case h.handshakeRevisions() == 0, carriesProtocolFields(params):
+	case h.statelessConn == nil:
+		return false
+	case h.handshakeRevisions() == 0, hasProtocolFields(m.Params()):
 		return true
 	case m.Kind == wire.Request && m.Method() == "initialize":
 		return false
@@ -179,7 +177,7 @@ func (h *HTTPHandler) serveExchange(
 	if x.stateless {
 		ctx = r.Context()
 	}
-	c.receivePost(ctx, x, m.Raw)
+	c.receivePost(ctx, x, m)
 	p := responder{
 		streamWriter: h.newStreamWriter(w, r, c),
 		preferStream: h.options.HTTP.PreferSSE,

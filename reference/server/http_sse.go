@@ -53,10 +53,11 @@ func (h *HTTPHandler) serveSSEMessage(w http.ResponseWriter, r *http.Request) {
 		refuseHTTP(w, http.StatusNotFound, "There is no such session, or it has ended")
 		return
 	}
-	if !h.authorization.checkScopes(w, r, wire.Parse(body)) {
+	m := wire.Parse(body)
+	if !h.authorization.checkScopes(w, r, m) {
 		return
 	}
-	if !s.conn.receivePost(s.conn.ctx, nil, body) {
+	if !s.conn.receivePost(s.conn.ctx, nil, m) {
 		refuseHTTP(w, http.StatusNotFound, "The session has ended")
 		return
 	}

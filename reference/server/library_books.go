@@ -12,58 +12,59 @@ type book struct {
 	description              string
 }
 
-// books returns all books, in the order of their ids.
-func books() []book {
-	return []book{
-		{
-			"b1", "The Tin Lighthouse", "Mara Quist", "A1", 1931,
-			"A keeper counts ships that nobody else can see.",
-		},
-		{
-			"b2", "Salt and Ledger", "Oren Vale", "A1", 1948,
-			"The accounts of a herring port, told by its last clerk.",
-		},
-		{
-			"b3", "A Field Guide to Fog", "Mara Quist", "A2", 1936,
-			"Forty kinds of fog, and how to walk through each of them.",
-		},
-		{
-			"b4", "The Clockmaker's Orchard", "Tomas Reed", "B1", 1902,
-			"Apples that ripen on the hour trouble a village.",
-		},
-		{
-			"b5", "Letters to a Drowned Town", "Ines Aldana", "B1", 1977,
-			"A postwoman keeps her round above the reservoir.",
-		},
-		{
-			"b6", "Small Engines of Night", "Oren Vale", "B2", 1953,
-			"What the night trains carried, and for whom.",
-		},
-		{
-			"b7", "The Paper Harbour", "Ines Aldana", "B2", 1981,
-			"An atlas of ports folded from old newspapers.",
-		},
-		{
-			"b8", "Winter Grammar", "Kaisa Holm", "C1", 1965,
-			"A teacher names each snow and forgets the word for home.",
-		},
-		{
-			"b9", "On Borrowing", "Tomas Reed", "C1", 1911,
-			"Essays on umbrellas, ladders, sugar and trust.",
-		},
-		{
-			"b10", "Die Brücke im Regen", "Kaisa Holm", "C2", 1970,
-			"Ein Roman über eine Brücke, die niemand gebaut hat.",
-		},
-		{
-			"b11", "海辺の図書館", "Sato Rin", "C2", 1994,
-			"A library by the sea lends its books to the tide.",
-		},
-		{
-			"b12", "The Index of Weather", "Mara Quist", "A2", 1940,
-			"Every storm of one coast, by name, with remarks.",
-		},
-	}
+// books returns all books, in the order of their ids. The slice is shared and must
+// not be changed.
+func books() []book { return libraryBooks }
+
+var libraryBooks = []book{
+	{
+		"b1", "The Tin Lighthouse", "Mara Quist", "A1", 1931,
+		"A keeper counts ships that nobody else can see.",
+	},
+	{
+		"b2", "Salt and Ledger", "Oren Vale", "A1", 1948,
+		"The accounts of a herring port, told by its last clerk.",
+	},
+	{
+		"b3", "A Field Guide to Fog", "Mara Quist", "A2", 1936,
+		"Forty kinds of fog, and how to walk through each of them.",
+	},
+	{
+		"b4", "The Clockmaker's Orchard", "Tomas Reed", "B1", 1902,
+		"Apples that ripen on the hour trouble a village.",
+	},
+	{
+		"b5", "Letters to a Drowned Town", "Ines Aldana", "B1", 1977,
+		"A postwoman keeps her round above the reservoir.",
+	},
+	{
+		"b6", "Small Engines of Night", "Oren Vale", "B2", 1953,
+		"What the night trains carried, and for whom.",
+	},
+	{
+		"b7", "The Paper Harbour", "Ines Aldana", "B2", 1981,
+		"An atlas of ports folded from old newspapers.",
+	},
+	{
+		"b8", "Winter Grammar", "Kaisa Holm", "C1", 1965,
+		"A teacher names each snow and forgets the word for home.",
+	},
+	{
+		"b9", "On Borrowing", "Tomas Reed", "C1", 1911,
+		"Essays on umbrellas, ladders, sugar and trust.",
+	},
+	{
+		"b10", "Die Brücke im Regen", "Kaisa Holm", "C2", 1970,
+		"Ein Roman über eine Brücke, die niemand gebaut hat.",
+	},
+	{
+		"b11", "海辺の図書館", "Sato Rin", "C2", 1994,
+		"A library by the sea lends its books to the tide.",
+	},
+	{
+		"b12", "The Index of Weather", "Mara Quist", "A2", 1940,
+		"Every storm of one coast, by name, with remarks.",
+	},
 }
 
 // shelfMarks are the shelves that hold the books.

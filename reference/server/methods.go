@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
@@ -33,8 +34,9 @@ var (
 	readHint = &cacheHint{5_000, "private"}
 )
 
-// methods returns the table of methods (schema.ts#ClientRequest) by name.
-func methods() map[string]method {
+// methods returns the table of methods (schema.ts#ClientRequest) by name. The table
+// is shared and must not be changed.
+var methods = sync.OnceValue(func() map[string]method {
 	table := map[string]method{}
 	for _, m := range []method{
 		{"initialize", spec.Handshake, "", initialize, nil},
@@ -60,7 +62,7 @@ func methods() map[string]method {
 		table[m.name] = m
 	}
 	return table
-}
+})
 
 // serveRequest is the conforming Handler: it checks the preconditions of the era
 // and calls the method.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/yosida95/uritemplate/v3"
 
+	"github.com/mcpcheck/mcpcheck/internal/memo"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
@@ -29,6 +30,14 @@ type Template struct {
 	// Read returns no contents if there is no such resource.
 	Read func(r *ResourceRead) []Object
 }
+
+// parse returns the parsed URI of the template. It caches the results by the URI:
+// every instance of the server has the same templates.
+func (t *Template) parse() (*uritemplate.Template, error) {
+	return parsedTemplates.Get(t.URI, func() (*uritemplate.Template, error) { return uritemplate.New(t.URI) })
+}
+
+var parsedTemplates = memo.Cache[*uritemplate.Template]{MaxResults: 512}
 
 // A ResourceRead is one read of a resource.
 type ResourceRead struct {
@@ -160,7 +169,7 @@ func (r *Request) findResource(uri string) *Resource {
 // readByTemplate reads by the first template that the URI is an expansion of.
 func (r *ResourceRead) readByTemplate() []Object {
 	for _, t := range r.Features.Templates {
-		parsed, err := uritemplate.New(t.URI)
+		parsed, err := t.parse()
 		if err != nil {
 			continue
 		}

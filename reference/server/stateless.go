@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
@@ -34,18 +36,35 @@ func (c *conn) isStatelessOnly(method string) bool {
 	return !c.hasMethod(method, spec.Handshake) && c.hasMethod(method, spec.Stateless)
 }
 
+// protocolFields are the members of _meta that only stateless requests have.
+var protocolFields = []string{
+	spec.MetaProtocolVersion, spec.MetaClientCapabilities, spec.MetaClientInfo, spec.MetaLogLevel,
+}
+
 // carriesProtocolFields reports whether params hold one of the protocol fields of
 // _meta.
 func carriesProtocolFields(params Object) bool {
 	meta, _ := params["_meta"].(Object)
-	for _, key := range []string{
-		spec.MetaProtocolVersion, spec.MetaClientCapabilities, spec.MetaClientInfo, spec.MetaLogLevel,
-	} {
-		if _, ok := meta[key]; ok {
-			return true
+	return slices.ContainsFunc(protocolFields, func(name string) bool {
+		_, ok := meta[name]
+		return ok
+	})
+}
+
+// hasProtocolFields is carriesProtocolFields for params that are not decoded. Of
+// several _meta the last counts.
+func hasProtocolFields(params gjson.Result) (found bool) {
+	params.ForEach(func(name, meta gjson.Result) bool {
+		if name.String() == "_meta" {
+			found = false
+			meta.ForEach(func(field, _ gjson.Result) bool {
+				found = slices.Contains(protocolFields, field.String())
+				return !found
+			})
 		}
-	}
-	return false
+		return true
+	})
+	return found
 }
 
 // checkStateless checks the per-request protocol fields

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
@@ -16,8 +17,9 @@ import (
 // tasksExtension identifies the extension, in the capabilities of both sides.
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
-// taskMethods returns the methods of the extension by name.
-func taskMethods() map[string]method {
+// taskMethods returns the methods of the extension by name. The table is shared and
+// must not be changed.
+var taskMethods = sync.OnceValue(func() map[string]method {
 	table := map[string]method{}
 	for name, serve := range map[string]func(context.Context, *Request) (any, *Error){
 		"tasks/get": getExtensionTask, "tasks/update": updateTask, "tasks/cancel": cancelExtensionTask,
@@ -25,7 +27,7 @@ func taskMethods() map[string]method {
 		table[name] = method{name, spec.Stateless, "", requireTasksExtension(serve), nil}
 	}
 	return table
-}
+})
 
 // declaresTasks reports whether capabilities hold the extension.
 func declaresTasks(capabilities Object) bool {
