@@ -1,6 +1,7 @@
 package server
 
 import (
+	"maps"
 	"slices"
 	"sync"
 )
@@ -27,41 +28,26 @@ type Features struct {
 	readingRoomOpen bool
 }
 
-// featureLists are the features of the library that have no state.
-type featureLists struct {
-	tools     []*Tool
-	resources []*Resource
-	templates []*Template
-	prompts   []*Prompt
+// A library holds the features that have no state.
+type library struct {
+	info         Object
+	capabilities Object
+	tools        []*Tool
+	resources    []*Resource
+	templates    []*Template
+	prompts      []*Prompt
 }
 
-// newFeatureLists returns the lists at full capacity, so that an append to one of them
-// copies it.
-func newFeatureLists() featureLists {
-	return featureLists{
-		slices.Clip(libraryTools()), slices.Clip(libraryResources()),
-		slices.Clip(libraryTemplates()), slices.Clip(libraryPrompts()),
-	}
-}
-
-// sharedFeatureLists returns the lists of all connections without the hook
-// ChangeFeatures, which may change its lists.
-var sharedFeatureLists = sync.OnceValue(newFeatureLists)
-
-// newFeatures returns the features of a connection.
-func newFeatures(o Options) *Features {
-	lists := sharedFeatureLists()
-	if o.ChangeFeatures != nil {
-		lists = newFeatureLists()
-	}
-	return &Features{
-		Info: Object{
+// newLibrary returns the library. An append to one of its lists copies it.
+func newLibrary() library {
+	return library{
+		info: Object{
 			"name": "harbour-street-library", "title": "Harbour Street Library", "version": "1.0.0",
 			"description": "The lending desk of a small library that never was",
 			"websiteUrl":  "https://library.example/desk",
 			"icons":       icons(),
 		},
-		Capabilities: Object{
+		capabilities: Object{
 			"logging":     Object{},
 			"completions": Object{},
 			"prompts":     Object{"listChanged": true},
@@ -71,13 +57,34 @@ func newFeatures(o Options) *Features {
 				"list": Object{}, "cancel": Object{}, "requests": Object{"tools": Object{"call": Object{}}},
 			},
 		},
+		tools:     slices.Clip(libraryTools()),
+		resources: slices.Clip(libraryResources()),
+		templates: slices.Clip(libraryTemplates()),
+		prompts:   slices.Clip(libraryPrompts()),
+	}
+}
+
+// sharedLibrary returns the library of all connections without the hook
+// ChangeFeatures.
+var sharedLibrary = sync.OnceValue(newLibrary)
+
+// newFeatures returns the features of a connection. The hook ChangeFeatures may
+// change all of them, so that it gets a library of its own.
+func newFeatures(o Options) *Features {
+	l := sharedLibrary()
+	if o.ChangeFeatures != nil {
+		l = newLibrary()
+	}
+	return &Features{
+		Info:         l.info,
+		Capabilities: maps.Clone(l.capabilities),
 		Instructions: "Search the catalogue before you lend a book. " +
 			"Book ids look like b7, readers are called by their first name.",
 		PageSize:  6,
-		Tools:     lists.tools,
-		Resources: lists.resources,
-		Templates: lists.templates,
-		Prompts:   lists.prompts,
+		Tools:     l.tools,
+		Resources: l.resources,
+		Templates: l.templates,
+		Prompts:   l.prompts,
 		loans:     map[string]string{"b3": "ines"},
 	}
 }

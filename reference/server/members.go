@@ -8,7 +8,7 @@ import (
 
 // memberRevisions lists, for the objects of the schema, the members that only some
 // revisions have (schema.ts of each revision). The server writes its objects with
-// all members; membersAt removes those that a revision lacks.
+// all members; membersAt and reduceTo remove those that a revision lacks.
 var memberRevisions = func() map[string]map[string]spec.Set {
 	title, icons, meta := spec.Since(spec.V2025_06_18), spec.Since(spec.V2025_11_25), spec.Since(spec.V2025_06_18)
 	named := map[string]spec.Set{"title": title, "icons": icons, "_meta": meta}
@@ -39,14 +39,19 @@ var memberRevisions = func() map[string]map[string]spec.Set {
 
 // membersAt returns a copy of the object with the members that the revision has.
 func membersAt(v spec.Revision, kind string, o Object) Object {
-	out := maps.Clone(o)
+	return reduceTo(v, kind, maps.Clone(o))
+}
+
+// reduceTo removes from an object the members that the revision lacks, and returns
+// it. It copies the annotations, which are shared.
+func reduceTo(v spec.Revision, kind string, o Object) Object {
 	for member, in := range memberRevisions[kind] {
 		if !in.Has(v) {
-			delete(out, member)
+			delete(o, member)
 		}
 	}
-	if a, ok := out["annotations"].(Object); ok && kind != "Tool" {
-		out["annotations"] = membersAt(v, "Annotations", a)
+	if a, ok := o["annotations"].(Object); ok && kind != "Tool" {
+		o["annotations"] = membersAt(v, "Annotations", a)
 	}
-	return out
+	return o
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -97,9 +98,11 @@ func (c *conn) callMethod(ctx context.Context, r *Request) (any, *Error) {
 	if problem != nil {
 		return nil, problem
 	}
-	v = deepCopy(v)
 	if o, ok := v.(Object); ok && r.Revision.Facts().ResultType {
-		c.addResultMembers(o, m.cacheHintFor(r))
+		v = c.withResultMembers(o, m.cacheHintFor(r))
+	}
+	if c.options.Handler != nil {
+		v = deepCopy(v) // the hook may change the result, and parts of it are shared
 	}
 	return v, nil
 }
@@ -127,24 +130,23 @@ func (m method) cacheHintFor(r *Request) *cacheHint {
 	return m.hint
 }
 
-// addResultMembers adds the members that stateless results have: their type
-// (basic/index#resulttype), the identity of the server
+// withResultMembers returns the result with the members that stateless results have:
+// their type (basic/index#resulttype), the identity of the server
 // (basic/index#per-response-protocol-fields) and the caching hint.
-func (c *conn) addResultMembers(o Object, hint *cacheHint) {
-	if o["resultType"] == nil {
-		o["resultType"] = "complete"
-	}
-	meta, _ := o["_meta"].(Object)
-	if meta == nil {
-		meta = Object{}
-		o["_meta"] = meta
+func (c *conn) withResultMembers(result Object, hint *cacheHint) Object {
+	o, meta := Object{"resultType": "complete"}, Object{}
+	maps.Copy(o, result)
+	if known, ok := result["_meta"].(Object); ok {
+		maps.Copy(meta, known)
 	}
 	if meta[spec.MetaServerInfo] == nil {
 		meta[spec.MetaServerInfo] = pick(c.features.Info, "name", "title", "version")
 	}
+	o["_meta"] = meta
 	if hint != nil && o["resultType"] == "complete" {
 		o["ttlMs"], o["cacheScope"] = hint.ttlMs, hint.scope
 	}
+	return o
 }
 
 // declares reports whether the capabilities hold the named one; "" is always

@@ -13,5 +13,5 @@ func (r *Request) Progress(done, total int, message string) {
 	if message != "" {
 		o["message"] = message
 	}
-	r.Notify("notifications/progress", membersAt(r.Revision, "Progress", o))
+	r.Notify("notifications/progress", reduceTo(r.Revision, "Progress", o))
 }

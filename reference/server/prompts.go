@@ -57,12 +57,12 @@ func (p *Prompt) listEntry(v spec.Revision) Object {
 	for _, a := range p.Args {
 		arg := describe(a.Title, a.Description, "")
 		arg["name"], arg["required"] = a.Name, a.Required
-		args = append(args, membersAt(v, "PromptArgument", arg))
+		args = append(args, reduceTo(v, "PromptArgument", arg))
 	}
 	if len(args) > 0 {
 		o["arguments"] = args
 	}
-	return membersAt(v, "Prompt", o)
+	return reduceTo(v, "Prompt", o)
 }
 
 // getPrompt answers prompts/get (server/prompts#getting-a-prompt).

@@ -85,7 +85,7 @@ func (res *Resource) listEntry(r *Request) Object {
 	if res.Meta != nil {
 		o["_meta"] = res.Meta
 	}
-	return membersAt(r.Revision, "Resource", o)
+	return reduceTo(r.Revision, "Resource", o)
 }
 
 func (res *Resource) isOffered(r *Request) bool { return isOffered(r, res.In, res.Offered) }
@@ -97,7 +97,7 @@ func listTemplates(_ context.Context, r *Request) (any, *Error) {
 		func(t *Template) Object {
 			o := describe(t.Title, t.Description, t.MIME)
 			o["uriTemplate"], o["name"], o["icons"] = t.URI, t.Name, icons()
-			return membersAt(r.Revision, "ResourceTemplate", o)
+			return reduceTo(r.Revision, "ResourceTemplate", o)
 		})
 }
 

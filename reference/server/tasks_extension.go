@@ -137,13 +137,7 @@ func (t *task) details(v spec.Revision) Object {
 
 // inlineResult returns the result of a call as the answer to its request would hold
 // it.
-func (c *conn) inlineResult(result Object) any {
-	o, ok := deepCopy(result).(Object)
-	if ok {
-		c.addResultMembers(o, nil)
-	}
-	return o
-}
+func (c *conn) inlineResult(result Object) any { return c.withResultMembers(result, nil) }
 
 // A taskInput is what a task asks its client. The mutex of the task guards it.
 type taskInput struct {

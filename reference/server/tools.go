@@ -101,7 +101,7 @@ func (t *Tool) definition(v spec.Revision) Object {
 	default:
 		o["outputSchema"] = t.OutputSchema
 	}
-	return membersAt(v, "Tool", o)
+	return reduceTo(v, "Tool", o)
 }
 
 // listTools answers tools/list (server/tools#listing-tools).
@@ -227,5 +227,5 @@ func (t *Tool) result(v spec.Revision, out Outcome) Object {
 		o["isError"] = true
 	}
 	o["content"] = contentAt(v, out.Content)
-	return membersAt(v, "CallToolResult", o)
+	return reduceTo(v, "CallToolResult", o)
 }
