@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 )
 
@@ -91,7 +90,7 @@ func (e *encoder) array(a []any) {
 }
 
 func (e *encoder) string(s string) {
-	if strings.ContainsFunc(s, mayNeedEscape) {
+	if !isPlain(s) {
 		e.other(s)
 		return
 	}
@@ -100,8 +99,15 @@ func (e *encoder) string(s string) {
 	e.text = append(e.text, '"')
 }
 
-// mayNeedEscape reports whether a string with the character is left to encoding/json.
-func mayNeedEscape(c rune) bool { return c < ' ' || c == '"' || c == '\\' || c > '~' }
+// isPlain reports whether a string is ASCII without a character that needs an escape.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c > '~' {
+			return false
+		}
+	}
+	return true
+}
 
 // other writes any value by encoding/json.
 func (e *encoder) other(v any) {
