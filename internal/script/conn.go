@@ -233,7 +233,7 @@ func (c *Conn) Await(from int, within time.Duration, match func(wire.Message) bo
 	defer limit.Stop()
 	for {
 		changed, ended := c.state()
-		for _, e := range c.EntriesFrom(from) {
+		for e := range c.Walk(from) {
 			from = e.Index + 1
 			for _, part := range e.Message.Elements() {
 				if e.From == wire.Client && match(part) {

@@ -71,7 +71,8 @@ func (c *Conn) AwaitFrame(
 // HTTPStatusError if HTTP alone answered, an AnswerTooLongError if what may be the
 // answer is longer than what is kept of a message.
 func (c *Conn) AwaitAnswer(ctx context.Context, sent int, id wire.ID, within time.Duration) (wire.Entry, error) {
-	request := c.Frames(sent)[0]
+	first, _ := c.Entry(sent)
+	request := first.Frame
 	return c.await(ctx, sent, within, func(e wire.Entry) (wire.Entry, error) {
 		if e.From != wire.Server {
 			return e, errNoMatch
@@ -118,7 +119,7 @@ func (c *Conn) await(
 	defer deadline.Stop()
 	for {
 		changed, endErr := c.state()
-		for _, e := range c.AllEntriesFrom(from) {
+		for e := range c.WalkAll(from) {
 			from = e.Index + 1
 			if found, err := look(e); !errors.Is(err, errNoMatch) {
 				return found, err
@@ -165,8 +166,8 @@ func (c *Conn) UnansweredReason(sent, got wire.Frame) error {
 // of the client at an index; nil if it did not so far.
 func (c *Conn) FailureStatus(at int) *HTTPStatusError {
 	sent := c.sentFrame(at)
-	for _, f := range c.Frames(at) {
-		if refusal := c.statusError(sent, f); refusal != nil {
+	for e := range c.WalkAll(at) {
+		if refusal := c.statusError(sent, e.Frame); refusal != nil {
 			return refusal
 		}
 	}
@@ -185,11 +186,9 @@ func (c *Conn) statusError(sent *wire.Frame, got wire.Frame) (refusal *HTTPStatu
 // sentFrame returns the frame of the client at an index; nil if there is none or it
 // carries no message.
 func (c *Conn) sentFrame(at int) *wire.Frame {
-	if at < 0 {
+	e, ok := c.Entry(at)
+	if !ok || e.From != wire.Client || e.IsTransportOnly() {
 		return nil
 	}
-	if frames := c.Frames(at); len(frames) > 0 && frames[0].From == wire.Client && !frames[0].IsTransportOnly() {
-		return &frames[0]
-	}
-	return nil
+	return &e.Frame
 }

@@ -64,7 +64,7 @@ func (c *Conn) exitGrace() time.Duration {
 // hasUnanswered reports whether the peer has not answered some request.
 func (c *Conn) hasUnanswered() bool {
 	open := map[string]bool{}
-	for _, e := range c.Entries() {
+	for e := range c.Walk(0) {
 		for _, m := range e.Message.Elements() {
 			switch {
 			case e.From == wire.Client && m.Method() == "subscriptions/listen":

@@ -88,7 +88,8 @@ func (c *Conn) read() {
 // shows the message to the watches.
 func (c *Conn) handle(e wire.Entry, override func(HostRequest) HostReply) {
 	if !c.receivedMessage.Swap(true) {
-		c.startupTime.Store(int64(c.Elapsed() - c.Frames(0)[0].At))
+		first, _ := c.Entry(0)
+		c.startupTime.Store(int64(c.Elapsed() - first.At))
 	}
 	for _, part := range e.Message.Elements() {
 		if part.Kind != wire.Request {

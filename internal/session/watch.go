@@ -50,7 +50,7 @@ func (c *Conn) addWatch(b *Watch, from int) *Watch {
 	b.anonymousBefore = c.anonymous
 	c.watches = append(c.watches, b)
 	c.mu.Unlock()
-	for _, e := range c.EntriesFrom(from) {
+	for e := range c.Walk(from) {
 		if e.From == wire.Server {
 			b.inspect(e, b.anonymousBefore, c.answersOtherPost(b.exchange, e.Frame))
 		}

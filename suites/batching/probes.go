@@ -125,7 +125,7 @@ func probes() []check.Check {
 				requireBatchOfTwo(t)
 				from := t.Send(check.Batch(batchedNotification, batchedNotification))
 				t.Forbid(from, "no answer to a batch of notifications", answersNoRequest)
-				for _, e := range t.Frames(from) {
+				for e := range t.Frames(from) {
 					if e.From == wire.Server && e.Message.Kind == wire.Batch && len(e.Message.Elements()) == 0 {
 						t.Mark(e)
 						t.Fail("no answer", "[]", "a batch of notifications was answered with an empty array")
@@ -149,7 +149,7 @@ func probes() []check.Check {
 				m, ok := errorOrRefusal(t, from, what, "one error -32600", check.IsErrorWithoutID)
 				if ok {
 					expectErrorOrRefusal(t, from, what, m, spec.InvalidRequest)
-					for _, e := range t.Frames(from) {
+					for e := range t.Frames(from) {
 						if e.From == wire.Server && e.Message.Kind == wire.Batch {
 							t.Mark(e)
 							t.Fail("one error, not in an array", "an array",
@@ -270,7 +270,7 @@ func batchOfTwo(t *check.T) batch {
 			}
 			b.answers = append(b.answers, m)
 		}
-		for _, e := range t.Frames(from) {
+		for e := range t.Frames(from) {
 			if e.From == wire.Server && e.Message.Kind != wire.Batch && e.Message.ID().Equal(ids[0]) {
 				b.loose, b.separate = e, true
 				b.streamed = e.HTTP != nil && e.HTTP.Event != nil

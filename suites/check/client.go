@@ -57,7 +57,7 @@ func (j *J) InputRequests() []InputRequest {
 // Requests returns what the server requested from a frame on.
 func (c Client) Requests(from int) []InputRequest {
 	var out []InputRequest
-	for _, e := range c.t.s.EntriesFrom(from) {
+	for e := range c.t.s.Walk(from) {
 		if e.From != wire.Server {
 			continue
 		}

@@ -28,7 +28,7 @@ func (t *T) Fatalf(format string, args ...any) {
 // noteRefusal notes which message of the body HTTP alone refused: that may be why
 // an answer is missing.
 func (t *T) noteRefusal() {
-	for _, e := range t.s.EntriesFrom(t.from) {
+	for e := range t.s.Walk(t.from) {
 		if e.From != wire.Client {
 			continue
 		}
@@ -113,7 +113,7 @@ func (t *T) Note(format string, args ...any) {
 // Mark names the frame at fault. A frame of another session, which a shared result
 // may hold, stays unmarked.
 func (t *T) Mark(e wire.Entry) {
-	if here := t.s.EntriesFrom(e.Index); len(here) > 0 && here[0].At == e.At && bytes.Equal(here[0].Raw, e.Raw) {
+	if here, ok := t.s.Entry(e.Index); ok && here.At == e.At && bytes.Equal(here.Raw, e.Raw) {
 		t.mark = e.Index
 	}
 }

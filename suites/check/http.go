@@ -203,7 +203,7 @@ func (h HTTP) Response(x *PendingExchange) (wire.Message, bool) {
 // Mark names the request at fault. A request of another session, which a shared
 // result may hold, stays unmarked.
 func (h HTTP) Mark(x *PendingExchange) {
-	if here := h.t.s.AllEntriesFrom(x.FrameIndex); len(here) > 0 && x.IsRequestFrame(here[0].Frame) {
+	if here, ok := h.t.s.Entry(x.FrameIndex); ok && x.IsRequestFrame(here.Frame) {
 		h.t.mark = x.FrameIndex
 	}
 }

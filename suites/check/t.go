@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -284,7 +285,7 @@ func (t *T) Over() error { return t.s.ConnectionError() }
 // Received returns the messages of the server from a frame on, batches taken apart.
 func (t *T) Received(from int) []wire.Message {
 	var out []wire.Message
-	for _, e := range t.s.EntriesFrom(from) {
+	for e := range t.s.Walk(from) {
 		if e.From == wire.Server {
 			out = append(out, e.Message.Elements()...)
 		}
@@ -292,8 +293,14 @@ func (t *T) Received(from int) []wire.Message {
 	return out
 }
 
-// Frames returns the frames of both sides from an index on.
-func (t *T) Frames(from int) []wire.Entry { return t.s.EntriesFrom(from) }
+// Frames iterates over the frames of both sides from an index on that carry a message.
+func (t *T) Frames(from int) iter.Seq[wire.Entry] { return t.s.Walk(from) }
+
+// FrameAt returns the frame at an index, of a message of either side.
+func (t *T) FrameAt(index int) wire.Entry {
+	e, _ := t.s.Entry(index)
+	return e
+}
 
 // Len returns how many frames there are so far.
 func (t *T) Len() int { return t.s.Len() }

@@ -114,9 +114,7 @@ func (diff *differences) compare(t *check.T, what string, equal bool, got gjson.
 	}
 	d := difference{what: what, want: want, got: contract.ShortJSON(got)}
 	if at := t.Marked(); at >= 0 {
-		if frames := t.Frames(at); len(frames) > 0 {
-			d.frame = frames[0]
-		}
+		d.frame = t.FrameAt(at)
 	}
 	diff.found = append(diff.found, d)
 }

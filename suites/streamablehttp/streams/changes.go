@@ -41,7 +41,7 @@ func changesOf(t *check.T, c *toolcalls.Outcome, second *check.PendingExchange) 
 	t.Try(t.Facts.BarrierMethod, nil)
 	var out []change
 	posts := map[int]bool{}
-	for _, e := range t.Frames(from) {
+	for e := range t.Frames(from) {
 		if e.HTTP == nil {
 			continue
 		}

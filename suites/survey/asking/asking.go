@@ -293,7 +293,7 @@ func AnswerAndWait(t *check.T, running *check.Call) (ok bool) {
 func AnswerPending(t *check.T) {
 	done := map[string]bool{}
 	var asks []check.InputRequest
-	for _, e := range t.Frames(0) {
+	for e := range t.Frames(0) {
 		switch m := e.Message; {
 		case e.From == wire.Server && (m.Kind == wire.Request || m.Kind == wire.Batch):
 			for _, part := range m.Elements() {

@@ -67,7 +67,7 @@ func callTools(t *check.T, observe func(*check.T) *watch.Observer) *Outcome {
 	c := &Outcome{}
 	RequestAllLogs(t)
 	from := t.Len()
-	defer func() { c.Frames = t.Frames(from) }()
+	defer func() { c.Frames = slices.Collect(t.Frames(from)) }()
 	var reading, writing []Call
 	for _, tool := range offer.Tools(t) {
 		switch {
@@ -155,7 +155,7 @@ func (c *Outcome) call(t *check.T, calls ...Call) {
 			calls[i].Answer = e
 			calls[i].Reports = len(progressFrames(t, calls[i].Token, r.FrameIndex))
 			calls[i].hasLogged = HasLogsBetween(t, r.FrameIndex, e.Index)
-			calls[i].Took = e.At - t.Frames(r.FrameIndex)[0].At
+			calls[i].Took = e.At - t.FrameAt(r.FrameIndex).At
 			c.Results = append(c.Results, calls[i])
 		}
 		if patience = t.Timeout() / 4; late >= MaxLate {

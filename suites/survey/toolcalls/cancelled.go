@@ -15,7 +15,7 @@ func (w *Cancellation) RequireNoAnswer(t *check.T) {
 	switch w.CallEnd() {
 	case BrokenOff:
 		here := t.Sessions().Use(w.In)
-		answer := here.Frames(w.cancelled.answeredAt)[0]
+		answer := here.FrameAt(w.cancelled.answeredAt)
 		EndIfOverHTTP(t, answer)
 		here.Mark(answer)
 		here.Fail("no answer", answer.Message.Summary(),
@@ -51,7 +51,7 @@ func (w *Cancellation) RequireNoReports(t *check.T, expected string) {
 		return
 	}
 	here := t.Sessions().Use(w.In)
-	here.Mark(here.Frames(late[len(late)-1])[0])
+	here.Mark(here.FrameAt(late[len(late)-1]))
 	here.Fail(expected, fmt.Sprintf("%d reports", len(late)),
 		"a call of %q was cancelled; after the server had read the cancellation, %d more reports of progress arrived",
 		w.Tool, len(late))
@@ -131,7 +131,7 @@ const toleratedReports = 1
 // token.
 func progressFrames(t *check.T, token string, from int) []int {
 	var out []int
-	for _, e := range t.Frames(from) {
+	for e := range t.Frames(from) {
 		for _, m := range e.Message.Elements() {
 			if e.From == wire.Server && ReportsProgress(m, token) {
 				out = append(out, e.Index)

@@ -105,10 +105,14 @@ func callAtLevel(t *check.T, calls []Call, level string) bool {
 
 // HasLogsBetween reports whether a log message arrived between two frames.
 func HasLogsBetween(t *check.T, from, to int) bool {
-	return slices.ContainsFunc(t.Frames(from), func(e wire.Entry) bool {
-		return e.From == wire.Server && e.Index < to &&
-			slices.ContainsFunc(e.Message.Elements(), func(m wire.Message) bool {
-				return m.Method() == "notifications/message"
-			})
-	})
+	isLog := func(m wire.Message) bool { return m.Method() == "notifications/message" }
+	for e := range t.Frames(from) {
+		if e.Index >= to {
+			break
+		}
+		if e.From == wire.Server && slices.ContainsFunc(e.Message.Elements(), isLog) {
+			return true
+		}
+	}
+	return false
 }

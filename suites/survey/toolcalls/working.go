@@ -64,11 +64,11 @@ func (w *Cancellation) mayStillRun() bool {
 // collect sets what arrived for the call.
 func (r *Run) collect(t *check.T) {
 	r.Reports = progressFrames(t, r.Token, r.call.FrameIndex)
-	frames := t.Frames(r.call.FrameIndex)
-	for _, e := range frames {
+	sent := t.FrameAt(r.call.FrameIndex)
+	for e := range t.Frames(r.call.FrameIndex) {
 		for _, m := range e.Message.Elements() {
 			if e.From == wire.Server && !r.Answered && check.ResponseTo(r.call.ID)(m) {
-				r.Answered, r.answeredAt, r.took = true, e.Index, e.At-frames[0].At
+				r.Answered, r.answeredAt, r.took = true, e.Index, e.At-sent.At
 			}
 		}
 	}

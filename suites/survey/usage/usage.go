@@ -43,7 +43,7 @@ func UseOffer(t *check.T) *Uses {
 func usePromptsAndResources(t *check.T) *Uses {
 	u := &Uses{}
 	from := t.Len()
-	defer func() { u.Frames = t.Frames(from) }()
+	defer func() { u.Frames = slices.Collect(t.Frames(from)) }()
 	type waiting struct {
 		call   *check.Call
 		params check.Params

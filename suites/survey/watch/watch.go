@@ -16,7 +16,7 @@ func (w *Watch) Ended() (response wire.Entry, cancelled bool) {
 	if w.Stream == nil {
 		return response, false
 	}
-	for _, e := range w.T.Frames(w.Stream.FrameIndex) {
+	for e := range w.T.Frames(w.Stream.FrameIndex) {
 		if e.From != wire.Server {
 			continue
 		}
