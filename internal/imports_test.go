@@ -29,7 +29,7 @@ const (
 
 // ofSurvey is what the packages of the survey may import.
 var ofSurvey = []string{
-	"suites/check", survey, "internal/format", "internal/spec", "internal/wire", "internal/transport",
+	"suites/check", survey, "internal/format", "internal/memo", "internal/spec", "internal/wire", "internal/transport",
 	"internal/session", "internal/schema", "uritemplate", "gjson",
 }
 

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/tidwall/gjson"
 
+	"github.com/mcpcheck/mcpcheck/internal/memo"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
@@ -26,6 +28,17 @@ func MakeArguments(src Source, inputSchema []byte) ([]byte, error) {
 		return nil, err
 	}
 	return g.Valid(src, RequiredOnly)
+}
+
+// sampleCache holds the results of SampleArguments.
+var sampleCache = memo.Cache[[]byte]{MaxResults: 128}
+
+// SampleArguments makes arguments as MakeArguments does, the same ones for equal
+// schemas. They must not be changed.
+func SampleArguments(inputSchema []byte) ([]byte, error) {
+	return sampleCache.Get(string(inputSchema), func() ([]byte, error) {
+		return MakeArguments(rand.New(rand.NewPCG(1, 1)), inputSchema)
+	})
 }
 
 // A Generator makes arguments for one inputSchema: those that fit it, and those

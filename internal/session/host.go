@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 
 	"github.com/tidwall/gjson"
 
@@ -127,7 +126,7 @@ func samplingAnswer(a HostRequest) Params {
 // of the request under an id (client/sampling#sampling-with-tools).
 func ToolUseResult(params gjson.Result, id string) Params {
 	tool := params.Get("tools.0")
-	input, err := schema.MakeArguments(rand.New(rand.NewPCG(1, 1)), []byte(tool.Get("inputSchema").Raw))
+	input, err := schema.SampleArguments([]byte(tool.Get("inputSchema").Raw))
 	if err != nil {
 		return SamplingResult("The model of mcpcheck could not use the tool.")
 	}
@@ -162,7 +161,7 @@ func elicitResult(params gjson.Result) Params {
 	if params.Get("mode").String() == "url" {
 		return Params{"action": "accept"}
 	}
-	content, err := schema.MakeArguments(rand.New(rand.NewPCG(1, 1)), []byte(params.Get("requestedSchema").Raw))
+	content, err := schema.SampleArguments([]byte(params.Get("requestedSchema").Raw))
 	if err != nil {
 		return Params{"action": "decline"}
 	}

@@ -296,8 +296,8 @@ func (t *T) Received(from int) []wire.Message {
 // Frames iterates over the frames of both sides from an index on that carry a message.
 func (t *T) Frames(from int) iter.Seq[wire.Entry] { return t.s.Walk(from) }
 
-// FrameAt returns the frame at an index, of a message of either side.
-func (t *T) FrameAt(index int) wire.Entry {
+// FrameAt returns the frame at an index, of either side.
+func FrameAt(t *T, index int) wire.Entry {
 	e, _ := t.s.Entry(index)
 	return e
 }

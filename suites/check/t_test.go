@@ -107,7 +107,7 @@ func TestSendChunksRecordsOneFrame(t *testing.T) {
 		if _, ok := t.Await(from, func(m wire.Message) bool { return m.ID().Equal(id) }); !ok {
 			t.Fatalf("no answer")
 		}
-		if sent := t.FrameAt(from); sent.From != wire.Client || sent.Message.Kind != wire.Request {
+		if sent := FrameAt(t, from); sent.From != wire.Client || sent.Message.Kind != wire.Request {
 			t.Fatalf("recorded %v", sent)
 		}
 	}}, env)

@@ -2,7 +2,6 @@ package elicitation
 
 import (
 	"encoding/json"
-	"math/rand/v2"
 
 	"github.com/tidwall/gjson"
 
@@ -129,7 +128,7 @@ func answerForm(requested gjson.Result, content []byte) func(check.HostRequest) 
 // acceptForm accepts a form with valid content; it declines a form for which none can
 // be made.
 func acceptForm(a check.HostRequest) check.HostReply {
-	content, err := schema.MakeArguments(rand.New(rand.NewPCG(1, 1)), []byte(a.Params.Get("requestedSchema").Raw))
+	content, err := schema.SampleArguments([]byte(a.Params.Get("requestedSchema").Raw))
 	if err != nil {
 		return check.HostReply{Result: check.Params{"action": "decline"}}
 	}

@@ -108,7 +108,7 @@ func responseProbes() []check.Check {
 						continue
 					}
 					if !check.Succeeded(t, m) {
-						t.Mark(t.FrameAt(at))
+						t.Mark(check.FrameAt(t, at))
 						t.Fail("the result that comes without it", m.Summary(),
 							"%s was retried with a response that was not requested", r)
 					}

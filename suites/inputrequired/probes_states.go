@@ -66,7 +66,7 @@ func stateProbes() []check.Check {
 						case !check.Succeeded(t, m):
 							refused = true
 						case got != usual && r.ResultFollowsState(t, forged.State, got, usual):
-							t.Mark(t.FrameAt(at))
+							t.Mark(check.FrameAt(t, at))
 							t.Fail("an error, or another input_required result", m.Summary(),
 								"%s was retried with %s in its requestState, and its result changed with it: %s",
 								r, forged.What, wire.Clip(got, 120))
@@ -121,7 +121,7 @@ func expectStateBound(t *check.T, r, other asking.Round) {
 	case !check.Succeeded(t, m):
 		sawIfSucceeds(t, r)
 	case r.IsStateProtected(t, own):
-		t.Mark(t.FrameAt(at))
+		t.Mark(check.FrameAt(t, at))
 		t.Fail("an error, or another input_required result", m.Summary(),
 			"%s with %s was retried with the requestState of %s with %s, and succeeded",
 			r, wire.Clip(string(check.MustJSON(r.Params)), 80), other.Trigger,

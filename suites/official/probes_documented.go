@@ -114,7 +114,7 @@ func (diff *differences) compare(t *check.T, what string, equal bool, got gjson.
 	}
 	d := difference{what: what, want: want, got: contract.ShortJSON(got)}
 	if at := t.Marked(); at >= 0 {
-		d.frame = t.FrameAt(at)
+		d.frame = check.FrameAt(t, at)
 	}
 	diff.found = append(diff.found, d)
 }

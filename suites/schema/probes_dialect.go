@@ -7,6 +7,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/mcpcheck/mcpcheck/internal/memo"
 	"github.com/mcpcheck/mcpcheck/internal/schema"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -77,7 +78,11 @@ func expectDialect(t *check.T, other string, isSubject func(inputSchema gjson.Re
 		if !t.Config().MaySendInvalid(tool) || offer.RequiresTask(t, tool) || !isSubject(input) {
 			continue
 		}
-		for _, pair := range dialectPairs(tool, offer.Generator(t, tool), other) {
+		allowed := offer.MakeArguments(t, tool, maxDialectPairs)
+		pairs, _ := madePairs.Get(other+" "+input.Raw, func() ([]argumentPair, error) {
+			return dialectPairs([]byte(input.Raw), allowed, other), nil
+		})
+		for _, pair := range pairs {
 			if !accepts(t, tool, pair.allowed) || !refusesInvalid(t, tool) {
 				break
 			}
@@ -109,13 +114,16 @@ func refusesInvalid(t *check.T, tool gjson.Result) bool {
 	return i >= 0 && !accepts(t, tool, string(misfits[i].JSON))
 }
 
+// madePairs holds what dialectPairs returned: in a run every revision lists the same
+// tools.
+var madePairs = memo.Cache[[]argumentPair]{MaxResults: 64}
+
 // An argumentPair is arguments that a schema allows, and a variant that it forbids.
 type argumentPair struct{ allowed, forbidden string }
 
-// dialectPairs returns pairs for a tool in which another dialect finds nothing wrong
-// with the forbidden arguments that it does not find with the allowed ones too.
-func dialectPairs(tool gjson.Result, g *schema.Generator, other string) []argumentPair {
-	input := []byte(tool.Get("inputSchema").Raw)
+// dialectPairs returns pairs for an inputSchema in which another dialect finds nothing
+// wrong with the forbidden arguments that it does not find with the allowed ones too.
+func dialectPairs(input []byte, allowed []string, other string) []argumentPair {
 	own, err := schema.CompileTool(input)
 	if err != nil {
 		return nil
@@ -125,19 +133,19 @@ func dialectPairs(tool gjson.Result, g *schema.Generator, other string) []argume
 		return nil
 	}
 	var out []argumentPair
-	for _, allowed := range offer.MakeArguments(g, maxDialectPairs) {
-		before, err := foreign.Validate([]byte(allowed))
+	for _, args := range allowed {
+		before, err := foreign.Validate([]byte(args))
 		if err != nil {
 			continue
 		}
-		for _, variant := range variants(allowed) {
+		for _, variant := range variants(args) {
 			broken, err := own.Validate(variant)
 			after, otherErr := foreign.Validate(variant)
 			if err != nil || otherErr != nil || len(broken) == 0 || len(out) == maxDialectPairs {
 				continue
 			}
 			if !slices.ContainsFunc(after, func(v schema.Violation) bool { return !slices.Contains(before, v) }) {
-				out = append(out, argumentPair{allowed, string(variant)})
+				out = append(out, argumentPair{args, string(variant)})
 			}
 		}
 	}

@@ -1,10 +1,9 @@
 package schema
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
-
-	"github.com/tidwall/gjson"
 
 	"github.com/mcpcheck/mcpcheck/internal/schema"
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
@@ -48,8 +47,7 @@ func TestDialectPairsDependOnTheDialect(t *testing.T) {
 			offer.Draft2020, "",
 		},
 	} {
-		tool := gjson.Parse(`{"name":"t","inputSchema":` + c.schema + `}`)
-		pairs := dialectPairs(tool, generatorOf(tool), c.other)
+		pairs := dialectPairs([]byte(c.schema), argumentsFor(t, c.schema), c.other)
 		switch {
 		case c.want == "" && len(pairs) > 0:
 			t.Errorf("%s: %v is taken to depend on the dialect", c.name, pairs[0])
@@ -61,12 +59,20 @@ func TestDialectPairsDependOnTheDialect(t *testing.T) {
 	}
 }
 
-// generatorOf returns a generator of arguments for a tool, or nil if its schema is none
-// to make arguments from.
-func generatorOf(tool gjson.Result) *schema.Generator {
-	g, err := schema.NewGenerator([]byte(tool.Get("inputSchema").Raw))
+// argumentsFor returns arguments that fit an inputSchema: with required members only,
+// and with all members.
+func argumentsFor(t *testing.T, inputSchema string) (all []string) {
+	t.Helper()
+	g, err := schema.NewGenerator([]byte(inputSchema))
 	if err != nil {
-		return nil
+		t.Fatal(err)
 	}
-	return g
+	for _, style := range []schema.Style{schema.RequiredOnly, schema.AllMembers} {
+		args, err := g.Valid(rand.New(rand.NewPCG(1, 0)), style)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, string(args))
+	}
+	return all
 }

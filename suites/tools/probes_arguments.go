@@ -70,11 +70,15 @@ func misfitsToSend(t *check.T) []toolMisfit {
 func chooseMisfits(all []toolMisfit) []toolMisfit {
 	var out []toolMisfit
 	taken := make([]bool, len(all))
+	kindOf, nameOf := make([]string, len(all)), make([]string, len(all))
+	for i, c := range all {
+		kindOf[i], nameOf[i] = kindOfMisfit(c.misfit), c.tool.Get("name").String()
+	}
 	kinds, tools := map[string]int{}, map[string]int{}
 	for len(out) < offer.MaxInvalidCalls {
 		best, least := -1, [3]int{}
 		for i, c := range all {
-			kind, name := kindOfMisfit(c.misfit), c.tool.Get("name").String()
+			kind, name := kindOf[i], nameOf[i]
 			if taken[i] || tools[name] >= offer.MaxInvalidCallsPerTool || c.misfit.Repairable && kinds[kind] > 0 {
 				continue
 			}
@@ -91,8 +95,8 @@ func chooseMisfits(all []toolMisfit) []toolMisfit {
 		}
 		taken[best] = true
 		out = append(out, all[best])
-		kinds[kindOfMisfit(all[best].misfit)]++
-		tools[all[best].tool.Get("name").String()]++
+		kinds[kindOf[best]]++
+		tools[nameOf[best]]++
 	}
 	return out
 }

@@ -2,7 +2,6 @@ package asking
 
 import (
 	"encoding/json"
-	"math/rand/v2"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -17,7 +16,7 @@ import (
 // takes no text the marker is a string, which any client may send by mistake; in a
 // field that takes text it is inside an object.
 func InvalidForm(requested gjson.Result) (content []byte, why string) {
-	valid, err := schema.MakeArguments(rand.New(rand.NewPCG(1, 1)), []byte(requested.Raw))
+	valid, err := schema.SampleArguments([]byte(requested.Raw))
 	compiled, bad := schema.CompileToolAnyDialect([]byte(requested.Raw))
 	if err != nil || bad != nil {
 		return nil, ""

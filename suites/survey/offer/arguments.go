@@ -3,11 +3,13 @@ package offer
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 
 	"github.com/tidwall/gjson"
 
+	"github.com/mcpcheck/mcpcheck/internal/memo"
 	"github.com/mcpcheck/mcpcheck/internal/schema"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
@@ -18,15 +20,32 @@ import (
 func Arguments(t *check.T, tool gjson.Result, most int) []string {
 	out := slices.Clone(t.Config().Arguments(tool.Get("name").String()))
 	if t.Config().MayInvent(tool) {
-		out = append(out, MakeArguments(Generator(t, tool), most)...)
+		out = append(out, MakeArguments(t, tool, most)...)
 	}
 	return distinct(out, most)
 }
 
-// MakeArguments returns the examples of a generator and arguments that it makes; g may
-// be nil.
-func MakeArguments(g *schema.Generator, most int) []string {
-	if g == nil {
+// madeArguments holds what makeArguments returned: in a run every revision lists the
+// same tools.
+var madeArguments = memo.Cache[[]string]{MaxResults: 128}
+
+// MakeArguments returns the examples of the inputSchema of a tool and arguments that
+// fit it, at most so many. They must not be changed.
+func MakeArguments(t *check.T, tool gjson.Result, most int) []string {
+	if !allowsArguments(t, tool) {
+		return nil
+	}
+	input := tool.Get("inputSchema").Raw
+	made, _ := madeArguments.Get(fmt.Sprint(most, " ", input), func() ([]string, error) {
+		return makeArguments(input, most), nil
+	})
+	return made
+}
+
+// makeArguments returns the examples of an inputSchema and arguments that fit it.
+func makeArguments(inputSchema string, most int) []string {
+	g, err := schema.NewGenerator([]byte(inputSchema))
+	if err != nil {
 		return nil
 	}
 	var out []string
@@ -52,27 +71,27 @@ const maxSchemasGivenUp = 5
 
 var schemasGivenUpKey = check.NewKey[*int]("schemas given up")
 
-var generatorKey = check.NewKey[*schema.Generator]("generator")
+var allowsArgumentsKey = check.NewKey[bool]("arguments can be made")
 
-// Generator returns the generator of arguments for a tool, or nil if its schema does
-// not allow one.
-func Generator(t *check.T, tool gjson.Result) *schema.Generator {
+// allowsArguments reports whether arguments can be made for a tool within the allowed
+// steps.
+func allowsArguments(t *check.T, tool gjson.Result) bool {
 	input := tool.Get("inputSchema").Raw
 	givenUp := check.Once(t, schemasGivenUpKey, func() *int { return new(int) })
-	return check.Once(t, generatorKey.For(input), func() *schema.Generator {
+	return check.Once(t, allowsArgumentsKey.For(input), func() bool {
 		if *givenUp == maxSchemasGivenUp {
-			return nil
+			return false
 		}
 		g, err := schema.NewGenerator([]byte(input))
 		if err != nil {
-			return nil
+			return false
 		}
 		var not *schema.NotJudgedError
 		if _, err := g.Valid(rand.New(rand.NewPCG(1, 0)), schema.RequiredOnly); errors.As(err, &not) {
 			*givenUp++
-			return nil
+			return false
 		}
-		return g
+		return true
 	})
 }
 

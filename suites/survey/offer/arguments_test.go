@@ -4,23 +4,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/tidwall/gjson"
-
-	"github.com/mcpcheck/mcpcheck/internal/schema"
 )
 
-// generatorOf returns the generator of a tool like Generator.
-func generatorOf(t *testing.T, tool gjson.Result) *schema.Generator {
-	t.Helper()
-	g, err := schema.NewGenerator([]byte(tool.Get("inputSchema").Raw))
-	if err != nil {
-		return nil
-	}
-	return g
-}
-
-func TestMakeInvalidArgumentsIsInvalidInEveryDialect(t *testing.T) {
+func TestInvalidArgumentsAreInvalidInEveryDialect(t *testing.T) {
 	for _, c := range []struct{ input, want string }{
 		{
 			`{"type":"object","properties":{"n":{"type":"integer","minimum":1}},"required":["n"]}`,
@@ -46,9 +32,8 @@ func TestMakeInvalidArgumentsIsInvalidInEveryDialect(t *testing.T) {
 			`required /a`,
 		},
 	} {
-		tool := gjson.Parse(`{"name":"t","inputSchema":` + c.input + `}`)
 		var got []string
-		for _, m := range MakeInvalidArguments(tool, generatorOf(t, tool), nil) {
+		for _, m := range makeInvalidArguments([]byte(c.input), nil) {
 			got = append(got, m.Keyword+" "+m.Path)
 		}
 		if strings.Join(got, "; ") != c.want {
@@ -69,7 +54,7 @@ func TestMakeArgumentsReturnsDifferentArguments(t *testing.T) {
 			`{"a":"first"} {"a":"second"}`,
 		},
 	} {
-		got := MakeArguments(generatorOf(t, gjson.Parse(`{"inputSchema":`+c.input+`}`)), 2)
+		got := makeArguments(c.input, 2)
 		slices.Sort(got)
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%s: %q, want %q", c.input, got, c.want)

@@ -2,11 +2,13 @@ package offer
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 
 	"github.com/tidwall/gjson"
 
+	"github.com/mcpcheck/mcpcheck/internal/memo"
 	"github.com/mcpcheck/mcpcheck/internal/schema"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
@@ -40,12 +42,23 @@ const (
 
 var invalidArgumentsKey = check.NewKey[[]schema.InvalidArguments]("invalid arguments of")
 
+// madeInvalid holds what makeInvalidArguments returned: in a run every revision lists
+// the same tools.
+var madeInvalid = memo.Cache[[]schema.InvalidArguments]{MaxResults: 128}
+
 // InvalidArguments returns the invalid arguments for a tool, which are made once for
-// this revision.
+// this revision. They must not be changed.
 func InvalidArguments(t *check.T, tool gjson.Result) []schema.InvalidArguments {
-	name := tool.Get("name").String()
-	return check.Once(t, invalidArgumentsKey.For(name+tool.Get("inputSchema").Raw), func() []schema.InvalidArguments {
-		return MakeInvalidArguments(tool, Generator(t, tool), t.Config().Arguments(name))
+	name, input := tool.Get("name").String(), tool.Get("inputSchema").Raw
+	return check.Once(t, invalidArgumentsKey.For(name+input), func() []schema.InvalidArguments {
+		if !allowsArguments(t, tool) {
+			return nil
+		}
+		given := t.Config().Arguments(name)
+		made, _ := madeInvalid.Get(fmt.Sprintf("%q %s", given, input), func() ([]schema.InvalidArguments, error) {
+			return makeInvalidArguments([]byte(input), given), nil
+		})
+		return made
 	})
 }
 
@@ -56,13 +69,15 @@ var dialectKeywords = []string{
 	"unevaluatedProperties",
 }
 
-// MakeInvalidArguments returns arguments that each break one constraint of the
-// inputSchema of a tool in both common dialects. Other checks judge what depends on the
-// dialect.
-func MakeInvalidArguments(tool gjson.Result, g *schema.Generator, given []string) []schema.InvalidArguments {
-	input := []byte(tool.Get("inputSchema").Raw)
+// makeInvalidArguments returns arguments that each break one constraint of an
+// inputSchema in both common dialects. Other checks judge what depends on the dialect.
+func makeInvalidArguments(input []byte, given []string) []schema.InvalidArguments {
 	own, err := schema.CompileTool(input)
-	if err != nil || g == nil {
+	if err != nil {
+		return nil
+	}
+	g, err := schema.NewGenerator(input)
+	if err != nil {
 		return nil
 	}
 	var bases [][]byte

@@ -212,7 +212,7 @@ func AnswerTo(t *check.T, call *check.Call, within time.Duration) Timed {
 	if err != nil {
 		return Timed{}
 	}
-	return Timed{e, e.At - t.FrameAt(call.FrameIndex).At}
+	return Timed{e, e.At - check.FrameAt(t, call.FrameIndex).At}
 }
 
 // RequireTasks returns the trials that created a task. If there are none it ends the

@@ -155,7 +155,7 @@ func (c *Outcome) call(t *check.T, calls ...Call) {
 			calls[i].Answer = e
 			calls[i].Reports = len(progressFrames(t, calls[i].Token, r.FrameIndex))
 			calls[i].hasLogged = HasLogsBetween(t, r.FrameIndex, e.Index)
-			calls[i].Took = e.At - t.FrameAt(r.FrameIndex).At
+			calls[i].Took = e.At - check.FrameAt(t, r.FrameIndex).At
 			c.Results = append(c.Results, calls[i])
 		}
 		if patience = t.Timeout() / 4; late >= MaxLate {

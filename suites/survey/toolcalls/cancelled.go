@@ -15,7 +15,7 @@ func (w *Cancellation) RequireNoAnswer(t *check.T) {
 	switch w.CallEnd() {
 	case BrokenOff:
 		here := t.Sessions().Use(w.In)
-		answer := here.FrameAt(w.cancelled.answeredAt)
+		answer := check.FrameAt(here, w.cancelled.answeredAt)
 		EndIfOverHTTP(t, answer)
 		here.Mark(answer)
 		here.Fail("no answer", answer.Message.Summary(),
@@ -51,7 +51,7 @@ func (w *Cancellation) RequireNoReports(t *check.T, expected string) {
 		return
 	}
 	here := t.Sessions().Use(w.In)
-	here.Mark(here.FrameAt(late[len(late)-1]))
+	here.Mark(check.FrameAt(here, late[len(late)-1]))
 	here.Fail(expected, fmt.Sprintf("%d reports", len(late)),
 		"a call of %q was cancelled; after the server had read the cancellation, %d more reports of progress arrived",
 		w.Tool, len(late))

@@ -64,7 +64,7 @@ func (w *Cancellation) mayStillRun() bool {
 // collect sets what arrived for the call.
 func (r *Run) collect(t *check.T) {
 	r.Reports = progressFrames(t, r.Token, r.call.FrameIndex)
-	sent := t.FrameAt(r.call.FrameIndex)
+	sent := check.FrameAt(t, r.call.FrameIndex)
 	for e := range t.Frames(r.call.FrameIndex) {
 		for _, m := range e.Message.Elements() {
 			if e.From == wire.Server && !r.Answered && check.ResponseTo(r.call.ID)(m) {
