@@ -21,13 +21,14 @@ type exchanger struct {
 	log      exchangeLog
 	ctx      context.Context // ends with the session
 	cancel   context.CancelFunc
-	readers  sync.WaitGroup // goroutines that read answers
+	readers  *workers // read answers
 }
 
 // begin starts the session.
 func (s *exchanger) begin(e *Endpoint, record func(wire.Frame) int) {
 	s.endpoint, s.log.record = e, record
 	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.readers = newWorkers(s.ctx)
 }
 
 // end ends the session and waits for its readers.
