@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -21,7 +22,7 @@ type exchangeLog struct {
 // requestFrame returns the first frame of an exchange. raw is the message in it; nil
 // for none.
 func requestFrame(e *Endpoint, r HTTPRequest, raw []byte) wire.Frame {
-	header := r.Header.Clone()
+	header := maps.Clone(r.Header)
 	if header == nil {
 		header = http.Header{}
 	}

@@ -8,11 +8,9 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptrace"
 	"net/textproto"
 	"net/url"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -59,8 +57,6 @@ func (r HTTPRequest) header(e *Endpoint) http.Header {
 func (e *Endpoint) Do(ctx context.Context, r HTTPRequest) (*HTTPResponse, error) {
 	to := r.url(e)
 	ctx, cancel := context.WithCancel(ctx)
-	sent := &headerTrace{header: http.Header{}}
-	ctx = httptrace.WithClientTrace(ctx, sent.clientTrace())
 	req, err := http.NewRequestWithContext(ctx, r.Method, to.String(), bodyReader(r.Body))
 	if err != nil {
 		cancel()
@@ -83,8 +79,8 @@ func (e *Endpoint) Do(ctx context.Context, r HTTPRequest) (*HTTPResponse, error)
 		answer.Body = http.NoBody
 	}
 	return &HTTPResponse{
-		Status: answer.StatusCode, Header: answer.Header, RequestHeader: sent.snapshot(), Retried: again,
-		body: answer.Body, limit: e.opts.ReadLimit, cancel: cancel,
+		Status: answer.StatusCode, Header: answer.Header, RequestHeader: req.Header, Retried: again,
+		body: answer.Body, length: answer.ContentLength, limit: e.opts.ReadLimit, cancel: cancel,
 	}, nil
 }
 
@@ -118,11 +114,12 @@ func (e *Endpoint) EncodeRequest(r HTTPRequest) []byte {
 type HTTPResponse struct {
 	Status        int
 	Header        http.Header // of the answer
-	RequestHeader http.Header // of the request, with the fields that net/http added
+	RequestHeader http.Header // of the request, without the fields that net/http adds
 	Retried       bool        // the request was sent twice: the server closed the first, idle connection
 
 	events *EventReader
 	body   io.ReadCloser
+	length int64 // of the body; -1 if it is not known
 	limit  int
 	cancel context.CancelFunc
 	once   sync.Once
@@ -157,11 +154,19 @@ func (r *HTTPResponse) NextEvent() (wire.Frame, error) {
 	return r.events.Next()
 }
 
+// maxReserved bounds the memory that is reserved for a body before it comes, in bytes.
+const maxReserved = 64 << 10
+
 // ReadAll returns the body up to the limit of the endpoint. cut reports that the body
 // was longer.
 func (r *HTTPResponse) ReadAll() (all []byte, cut bool, err error) {
 	defer r.Close()
-	all, err = io.ReadAll(io.LimitReader(r.body, int64(r.limit)+1))
+	var b bytes.Buffer
+	if r.length > bytes.MinRead { // announced by the peer, so that it reserves only so much
+		b.Grow(int(min(r.length, maxReserved)) + bytes.MinRead)
+	}
+	_, err = b.ReadFrom(io.LimitReader(r.body, int64(r.limit)+1))
+	all = b.Bytes()
 	if len(all) > r.limit {
 		all, cut = all[:r.limit], true
 	}
@@ -175,29 +180,6 @@ func (r *HTTPResponse) Close() {
 		r.cancel()
 		r.body.Close()
 	})
-}
-
-// A headerTrace collects the header fields that net/http writes.
-type headerTrace struct {
-	mu     sync.Mutex
-	header http.Header
-}
-
-func (h *headerTrace) clientTrace() *httptrace.ClientTrace {
-	return &httptrace.ClientTrace{WroteHeaderField: func(key string, values []string) {
-		if strings.HasPrefix(key, ":") {
-			return // a pseudo-header field of HTTP/2
-		}
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.header[textproto.CanonicalMIMEHeaderKey(key)] = slices.Clone(values)
-	}}
-}
-
-func (h *headerTrace) snapshot() http.Header {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.header.Clone()
 }
 
 // bodyReader returns a reader of a body, nil for a request without one.

@@ -270,8 +270,11 @@ var ErrSessionEnded = errors.New("the server no longer knows the session")
 // (basic/transports#session-management): status 404 without a response to the
 // request itself.
 func endsSession(m wire.Message, reply *HTTPResponse, answer []byte) bool {
+	if reply.Status != http.StatusNotFound || reply.RequestHeader.Get("Mcp-Session-Id") == "" {
+		return false
+	}
 	responds := m.ID().IsPresent() && wire.Parse(answer).ID().Equal(m.ID())
-	return reply.Status == http.StatusNotFound && reply.RequestHeader.Get("Mcp-Session-Id") != "" && !responds
+	return !responds
 }
 
 // isMessageBody reports whether a body is taken for a message: its media type is
