@@ -33,9 +33,9 @@ type Conn struct {
 	override           func(HostRequest) HostReply // answers in place of the host; may be nil
 	watches            []*Watch
 
-	requests  chan pendingRequest // of the peer
-	total     volume              // of what the peer sent
-	sinceSent volume              // of what the peer sent since the last message of the client
+	requests  chan *pendingRequest // of the peer
+	total     volume               // of what the peer sent
+	sinceSent volume               // of what the peer sent since the last message of the client
 
 	posts      map[int]bool  // exchanges that are POSTs of the client
 	anonymous  int           // frames of the client that a response without id may answer
@@ -50,7 +50,7 @@ func connect(ctx context.Context, target transport.Target, opts Options, exitsLa
 		opts:       opts,
 		exitsLate:  exitsLate,
 		changed:    make(chan struct{}),
-		requests:   make(chan pendingRequest, 256),
+		requests:   make(chan *pendingRequest, 256),
 		readerDone: make(chan struct{}),
 	}
 	var err error
@@ -96,7 +96,7 @@ func (c *Conn) handle(e wire.Entry, override func(HostRequest) HostReply) {
 			continue
 		}
 		select {
-		case c.requests <- pendingRequest{wire.Entry{Index: e.Index, Frame: e.Frame, Message: part}, override}:
+		case c.requests <- &pendingRequest{wire.Entry{Index: e.Index, Frame: e.Frame, Message: part}, override}:
 		default: // a peer that floods the queue gets no answers
 		}
 	}

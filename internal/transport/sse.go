@@ -35,6 +35,7 @@ func (b *block) frame() wire.Frame {
 type EventReader struct {
 	in            *bufio.Reader
 	limit         int
+	line          []byte // the memory of the line that is being read
 	firstLineRead bool
 	skipLF        bool // the last line ended with CR, and a following LF belongs to it
 	err           error
@@ -78,9 +79,11 @@ func (r *EventReader) Next() (wire.Frame, error) {
 
 var byteOrderMark = []byte("\ufeff")
 
-// readLine returns the next line without its end.
+// readLine returns the next line without its end. It is valid until the next call.
 func (r *EventReader) readLine() (line []byte, cut bool, err error) {
+	line = r.line[:0]
 	defer func() {
+		r.line = line
 		if !r.firstLineRead {
 			r.firstLineRead = true
 			line = bytes.TrimPrefix(line, byteOrderMark)

@@ -128,12 +128,10 @@ func (s *Streamable) readEvent(n int, state *streamState, f wire.Frame) {
 	// An event without data only gives the stream an event ID. Clients ignore events
 	// of another type than message.
 	if f.IsMessageEvent() {
-		for _, part := range wire.Parse(f.Raw).Elements() {
-			if part.IsResponse() {
-				state.pending-- // whatever its id
-			}
+		if !state.isListening() {
+			state.pending -= countResponses(f.Raw) // whatever their ids
+			s.storeResult(state.request, f.Raw)
 		}
-		s.storeResult(state.request, f.Raw)
 	} else {
 		f = withoutMessage(f)
 	}
@@ -157,6 +155,16 @@ func (state *streamState) nextDelay() time.Duration {
 		}
 	}
 	return state.reconnectDelay
+}
+
+// countResponses returns the number of responses in a message.
+func countResponses(raw []byte) (n int) {
+	for _, part := range wire.Parse(raw).Elements() {
+		if part.IsResponse() {
+			n++
+		}
+	}
+	return n
 }
 
 // countRequests returns the number of requests in a message.
