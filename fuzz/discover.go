@@ -82,7 +82,7 @@ func (d *discovery) add(method string, params session.Params) {
 		params["_meta"] = session.RequestMeta(d.rev, nil)
 	}
 	name := fmt.Sprintf("%s of the target#%d", method, len(d.offer.frames))
-	frame := session.EncodeMessage(wire.IntID(1), method, params)
+	frame := wire.EncodeCall(wire.IntID(1), method, params)
 	d.offer.frames = append(d.offer.frames, namedFrame{name, string(frame)})
 }
 
@@ -215,7 +215,7 @@ func (d *discovery) list(method, member string) []gjson.Result {
 		if cursor.Exists() {
 			params["cursor"] = cursor.Value()
 		}
-		at, err := d.conn.Send(d.ctx, session.EncodeMessage(id, method, params))
+		at, err := d.conn.Send(d.ctx, wire.EncodeCall(id, method, params))
 		if err != nil {
 			return out
 		}

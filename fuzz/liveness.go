@@ -114,7 +114,7 @@ func livenessRequest(rev spec.Revision, id wire.ID) []byte {
 	if rev.Facts().Stateless {
 		params = session.Params{"_meta": session.RequestMeta(rev, nil)}
 	}
-	return session.EncodeMessage(id, rev.Facts().BarrierMethod, params)
+	return wire.EncodeCall(id, rev.Facts().BarrierMethod, params)
 }
 
 // refusesLiveness reports what a frame over HTTP means for the liveness request

@@ -78,7 +78,7 @@ var mayImport = map[string][]string{
 		"reference/server", "gjson",
 	},
 	"reference/server": {
-		"internal/memo", "internal/spec", "internal/transport", "internal/wire", "jsonschema", "uritemplate",
+		"internal/memo", "internal/spec", "internal/transport", "internal/wire", "gjson", "jsonschema", "uritemplate",
 	},
 	"reports": {"go-yaml", "internal/spec", "internal/wire", "internal/yamldoc"},
 	"suites": {

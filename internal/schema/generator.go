@@ -2,7 +2,6 @@ package schema
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -101,7 +100,7 @@ func (g *Generator) Examples() [][]byte {
 			continue
 		}
 		if broken, err := g.tool.validate(v); err == nil && len(broken) == 0 {
-			out = append(out, encode(v))
+			out = append(out, wire.Encode(v))
 		}
 	}
 	return out
@@ -113,7 +112,7 @@ func (g *Generator) Valid(src Source, style Style) (args []byte, err error) {
 	err = g.withEffort(func() error {
 		v, err := g.valid(&valueMaker{g: g, src: src, style: style, useExamples: style != RandomMembers})
 		if err == nil {
-			args = encode(v)
+			args = wire.Encode(v)
 		}
 		return err
 	})
@@ -157,7 +156,7 @@ func (g *Generator) valid(m *valueMaker) (any, error) {
 		if of&objectType == 0 {
 			other, _ := plain.tryValue(all, anyType, 0)
 			return nil, fmt.Errorf("make arguments: the schema requires %s",
-				wire.TypeName(gjson.ParseBytes(encode(other))))
+				wire.TypeName(gjson.ParseBytes(wire.Encode(other))))
 		}
 	}
 	v, ok := plain.tryValue(all, objectType, 0)
@@ -179,17 +178,6 @@ func (g *Generator) valid(m *valueMaker) (any, error) {
 type zeroSource struct{}
 
 func (zeroSource) IntN(int) int { return 0 }
-
-// encode writes a value as JSON, members in order of their names.
-func encode(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		panic(fmt.Sprintf("encode: %v", err)) // values have JSON types only
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-}
 
 // examplesOf returns the default and the examples of a schema.
 func examplesOf(s *jsonschema.Schema) []any {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
@@ -137,7 +138,7 @@ func (b *breaker) tryBreak(c constraint, why string, candidates ...any) {
 			}
 			b.found = append(b.found, InvalidArguments{
 				Keyword: c.keyword, Path: pointerOf(c.place), Why: c.keyword + ": " + place + " " + why,
-				Combinator: b.combinator, Repairable: c.repairable, JSON: encode(v), Base: encode(b.base),
+				Combinator: b.combinator, Repairable: c.repairable, JSON: wire.Encode(v), Base: wire.Encode(b.base),
 			})
 			return
 		}

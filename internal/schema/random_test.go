@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"pgregory.net/rapid"
 )
 
@@ -29,7 +30,7 @@ func TestArgumentsOfRandomSchemas(t *testing.T) {
 					"next": map[string]any{"$ref": "#/$defs/node"}}, "required": []any{"name"},
 				"additionalProperties": false},
 		}
-		in := encode(doc)
+		in := wire.Encode(doc)
 		g, err := NewGenerator(in)
 		if err != nil {
 			t.Fatalf("%s: %v", in, err)

@@ -187,7 +187,7 @@ func (c *Conn) handle(m wire.Message) {
 		c.batchAnswers = &answers
 		defer func() {
 			if c.batchAnswers = nil; len(answers) > 0 {
-				c.Send(encode(answers))
+				c.Send(wire.Encode(answers))
 			}
 		}()
 	}
@@ -266,7 +266,7 @@ func (c *Conn) Answer(m wire.Message, result Object) {
 }
 
 func (c *Conn) reply(m wire.Message, member string, value any) {
-	raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"%s":%s}`, m.ID().Raw, member, encode(value))
+	raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"%s":%s}`, m.ID().Raw, member, wire.Encode(value))
 	if c.batchAnswers != nil {
 		*c.batchAnswers = append(*c.batchAnswers, raw)
 		return
@@ -277,11 +277,13 @@ func (c *Conn) reply(m wire.Message, member string, value any) {
 // Request sends a request of the server. The next request of the client is answered
 // only once the client has answered this one or the answer timeout is over.
 func (c *Conn) Request(id wire.ID, method string, params Object) {
-	at := c.Send(encodeMessage(id, method, params))
+	at := c.Send(wire.EncodeCall(id, method, params))
 	// The timeout starts after the frame was recorded: checks compute it from the time
 	// of the frame.
 	c.pending = append(c.pending, pendingRequest{id: id, at: at, sent: time.Now()})
 }
 
 // Notify sends a notification of the server.
-func (c *Conn) Notify(method string, params Object) { c.Send(encodeMessage(wire.ID{}, method, params)) }
+func (c *Conn) Notify(method string, params Object) {
+	c.Send(wire.EncodeCall(wire.ID{}, method, params))
+}

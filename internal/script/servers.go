@@ -196,7 +196,7 @@ func RequestingStatelessServer() Server {
 				return f.From == wire.Server && f.Message().Method() == "ping"
 			})
 			if !sent {
-				c.Send(encodeMessage(wire.StringID(pingID), "ping", nil))
+				c.Send(wire.EncodeCall(wire.StringID(pingID), "ping", nil))
 			}
 			h(c, m)
 		}

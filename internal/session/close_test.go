@@ -176,7 +176,7 @@ func TestReadsOutputAfterEndOfInput(t *testing.T) {
 func TestOpenSubscriptionIsNotUnanswered(t *testing.T) {
 	s := unopened(t, neverExits)
 	for _, method := range []string{"subscriptions/listen", "tools/list"} {
-		if _, err := s.Send(t.Context(), EncodeMessage(wire.IntID(1), method, nil)); err != nil {
+		if _, err := s.Send(t.Context(), wire.EncodeCall(wire.IntID(1), method, nil)); err != nil {
 			t.Fatal(err)
 		}
 		if got := s.hasUnanswered(); got != (method == "tools/list") {

@@ -33,7 +33,7 @@ func DetectTransport(ctx context.Context, at *transport.Endpoint, o Options) (tr
 	steps := last.String()
 	if !last.isStreamableHTTP() && !last.hasEndpointEvent {
 		// The server may still be starting.
-		raw := EncodeMessage(wire.IntID(2), "initialize", InitializeParams(spec.V2025_11_25, nil))
+		raw := wire.EncodeCall(wire.IntID(2), "initialize", InitializeParams(spec.V2025_11_25, nil))
 		last, err = tryPost(ctx, at, o, min(o.FirstAnswerTimeout(0), o.StartTimeout), raw, nil)
 		if err != nil {
 			return "", "", err
@@ -62,7 +62,7 @@ func DetectTransport(ctx context.Context, at *transport.Endpoint, o Options) (tr
 // postDiscover posts server/discover of the newest revision.
 func postDiscover(ctx context.Context, at *transport.Endpoint, o Options, within time.Duration) (*postResult, error) {
 	newest := spec.Stateless.Newest()
-	raw := EncodeMessage(wire.IntID(1), "server/discover", stateless{rev: newest}.addRequestMeta(nil))
+	raw := wire.EncodeCall(wire.IntID(1), "server/discover", stateless{rev: newest}.addRequestMeta(nil))
 	return tryPost(ctx, at, o, within, raw, http.Header{
 		"Mcp-Method":           {"server/discover"},
 		"Mcp-Protocol-Version": {string(newest)},

@@ -235,10 +235,10 @@ func (s *Session) answerRequests() {
 func EncodeResponse(id wire.ID, r HostReply) []byte {
 	switch {
 	case r.Result != nil:
-		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, id.Raw, encode(r.Result))
+		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, id.Raw, wire.Encode(r.Result))
 	case r.Code != 0:
 		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`,
-			id.Raw, r.Code, encode(r.Message))
+			id.Raw, r.Code, wire.Encode(r.Message))
 	}
 	return nil
 }

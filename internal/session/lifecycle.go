@@ -55,7 +55,7 @@ func describeAnswer(e wire.Entry) string {
 func requestOpening(ctx context.Context, s *Session, method string, params Params, within time.Duration) (o Opening) {
 	began := time.Now()
 	id := s.NextID()
-	at, err := s.Send(ctx, EncodeMessage(id, method, params))
+	at, err := s.Send(ctx, wire.EncodeCall(id, method, params))
 	switch {
 	case err == nil:
 		o.Answer, err = s.AwaitAnswer(ctx, at, id, within)

@@ -29,7 +29,7 @@ func (s *Session) CheckLiveness(ctx context.Context) Liveness {
 		return Dead
 	}
 	id := s.NextID()
-	at, err := s.Send(ctx, EncodeMessage(id, s.Rev.Facts().BarrierMethod, s.lifecycle.addRequestMeta(nil)))
+	at, err := s.Send(ctx, wire.EncodeCall(id, s.Rev.Facts().BarrierMethod, s.lifecycle.addRequestMeta(nil)))
 	if err == nil {
 		_, err = s.AwaitAnswer(ctx, at, id, s.opts.Timeout)
 	}

@@ -1,11 +1,9 @@
 package session
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -92,33 +90,6 @@ func (s *Session) NextID() wire.ID { return wire.IntID(s.nextID.Add(1)) }
 // AddRequestMeta returns params with what every request of the revision must carry.
 func (s *Session) AddRequestMeta(params Params) Params { return s.lifecycle.addRequestMeta(params) }
 
-// EncodeMessage returns the bytes of a request, or of a notification if the id is
-// zero.
-func EncodeMessage(id wire.ID, method string, params Params) []byte {
-	b := append([]byte(nil), `{"jsonrpc":"2.0"`...)
-	if id.IsPresent() {
-		b = append(append(b, `,"id":`...), id.Raw...)
-	}
-	b = append(b, `,"method":`...)
-	b = gjson.AppendJSONString(b, method)
-	if params != nil {
-		b = append(append(b, `,"params":`...), encode(params)...)
-	}
-	return append(b, '}')
-}
-
-// encode returns JSON without the HTML escapes of encoding/json. Keys are sorted, so
-// that equal values have equal bytes.
-func encode(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		panic(fmt.Sprintf("session: encode params: %v", err))
-	}
-	return bytes.TrimRight(b.Bytes(), "\n")
-}
-
 // Start sends a request without waiting for the answer.
 func (s *Session) Start(ctx context.Context, method string, params Params) (*Call, error) {
 	return s.StartWithID(ctx, s.NextID(), method, params)
@@ -127,7 +98,7 @@ func (s *Session) Start(ctx context.Context, method string, params Params) (*Cal
 // StartWithID sends a request with an id of the caller. The error is a NoAnswerError
 // if the peer has ended, otherwise a NotSentError.
 func (s *Session) StartWithID(ctx context.Context, id wire.ID, method string, params Params) (*Call, error) {
-	at, err := s.Send(ctx, EncodeMessage(id, method, s.lifecycle.addRequestMeta(params)))
+	at, err := s.Send(ctx, wire.EncodeCall(id, method, s.lifecycle.addRequestMeta(params)))
 	switch {
 	case err == nil:
 	case s.exitError() != nil && !errors.Is(err, context.DeadlineExceeded):
@@ -170,7 +141,7 @@ func (s *Session) Request(ctx context.Context, method string, params Params) (wi
 
 // Notify sends a notification.
 func (s *Session) Notify(ctx context.Context, method string, params Params) (int, error) {
-	return s.Send(ctx, EncodeMessage(wire.ID{}, method, params))
+	return s.Send(ctx, wire.EncodeCall(wire.ID{}, method, params))
 }
 
 // Cancel cancels a request: with notifications/cancelled, or over streamable HTTP

@@ -3,7 +3,6 @@ package client
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"sync"
 	"time"
@@ -134,7 +133,8 @@ func (c *conn) request(
 	c.mu.Lock()
 	c.pending[id.Key()] = waiting
 	c.mu.Unlock()
-	if err := c.send(Message{Raw: encodeMessage(id, method, params), Kind: wire.Request, Method: method}); err != nil {
+	raw := wire.EncodeCall(id, method, params)
+	if err := c.send(Message{Raw: raw, Kind: wire.Request, Method: method}); err != nil {
 		return wire.Message{}, fmt.Errorf("send %s: %w", method, err)
 	}
 	limit := time.NewTimer(within)
@@ -160,29 +160,6 @@ func (c *conn) request(
 }
 
 func (c *conn) notify(method string, params object) error {
-	raw := encodeMessage(wire.ID{}, method, params)
+	raw := wire.EncodeCall(wire.ID{}, method, params)
 	return c.send(Message{Raw: raw, Kind: wire.Notification, Method: method})
-}
-
-// encodeMessage returns a request, or a notification if id is the zero ID.
-func encodeMessage(id wire.ID, method string, params object) []byte {
-	b := []byte(`{"jsonrpc":"2.0"`)
-	if id.IsPresent() {
-		b = append(append(b, `,"id":`...), id.Raw...)
-	}
-	b = append(append(b, `,"method":`...), encode(method)...)
-	if params != nil {
-		b = append(append(b, `,"params":`...), encode(params)...)
-	}
-	return append(b, '}')
-}
-
-func encode(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		panic(fmt.Sprintf("client: %v", err)) // our own data always encodes
-	}
-	return bytes.TrimRight(b.Bytes(), "\n")
 }

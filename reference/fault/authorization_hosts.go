@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
@@ -153,7 +154,7 @@ func keepRefreshTokens(o *server.Options) {
 		if json.Unmarshal(a.body.Bytes(), &granted) == nil && granted["refresh_token"] != nil {
 			current[known] = granted["refresh_token"].(string)
 			granted["refresh_token"] = known
-			a.setBody(encode(granted))
+			a.setBody(wire.Encode(granted))
 		}
 		a.send(w)
 	})(o)

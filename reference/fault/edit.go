@@ -348,17 +348,6 @@ func asText(v any) string {
 	return s
 }
 
-// encode writes a value on one line and escapes nothing that needs no escape.
-func encode(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		panic(fmt.Sprintf("fault: encode: %v", err))
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-}
-
 // decode reads what the server wrote. Numbers stay as they are written.
 func decode(raw []byte, into any) {
 	d := json.NewDecoder(bytes.NewReader(raw))

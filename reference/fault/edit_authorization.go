@@ -137,7 +137,7 @@ func onUnauthorizedBody(body func(m wire.Message) server.Object) apply {
 	return whenHTTP(isRefused, func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 		m, _ := posted(r)
 		a := answerOf(next, r)
-		a.setBody(encode(body(m)))
+		a.setBody(wire.Encode(body(m)))
 		a.send(w)
 	})
 }

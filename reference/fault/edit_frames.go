@@ -148,7 +148,7 @@ func onFrame(edit func(f server.Frame, members map[string]json.RawMessage), kind
 		var members map[string]json.RawMessage
 		decode(f.Raw, &members)
 		edit(f, members)
-		return encode(members)
+		return wire.Encode(members)
 	})
 }
 
@@ -174,7 +174,7 @@ func editParams(message []byte, edit func(params server.Object)) []byte {
 	}
 	edit(params)
 	m["params"] = params
-	return encode(m)
+	return wire.Encode(m)
 }
 
 // frameOf returns a frame of the bytes.
@@ -184,7 +184,7 @@ func frameOf(format string, args ...any) server.Frame {
 
 // resultFrame returns the frame of a result.
 func resultFrame(id wire.ID, result server.Object) server.Frame {
-	return frameOf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id.Raw, encode(result))
+	return frameOf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id.Raw, wire.Encode(result))
 }
 
 // errorWithoutID returns the frame of an error under the id null.

@@ -205,7 +205,7 @@ func editDocument(edit func(document server.Object)) func(a *httpAnswer) {
 		var document server.Object
 		decode(a.body.Bytes(), &document)
 		edit(document)
-		a.setBody(encode(document))
+		a.setBody(wire.Encode(document))
 	}
 }
 

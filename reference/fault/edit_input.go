@@ -124,7 +124,7 @@ func ignoreRefusals(method string) apply {
 		onFrame(func(f server.Frame, members map[string]json.RawMessage) {
 			var id string
 			if f.Method == method && json.Unmarshal(members["id"], &id) == nil {
-				members["id"] = encode(tag + id)
+				members["id"] = wire.Encode(tag + id)
 			}
 		}, wire.Request),
 		onParamsWhen(isNotification(cancelledMethod), func(f server.Frame, params server.Object) {
@@ -159,8 +159,8 @@ func onClientAnswer(edit func(answer server.Object)) apply {
 			return m.Raw
 		}
 		edit(answer)
-		members["result"] = encode(answer)
-		return encode(members)
+		members["result"] = wire.Encode(answer)
+		return wire.Encode(members)
 	}), onRequest("", func(r *server.Request) {
 		for _, v := range responsesOf(r) {
 			if answer, ok := v.(server.Object); ok {

@@ -148,7 +148,7 @@ func reportAfterTaskCancel(o *server.Options) {
 
 // taskProgress returns a progress notification of a task.
 func taskProgress(id string, token any, progress int) server.Frame {
-	return server.Frame{Kind: wire.Notification, Method: progressMethod, Raw: encode(server.Object{
+	return server.Frame{Kind: wire.Notification, Method: progressMethod, Raw: wire.Encode(server.Object{
 		"jsonrpc": "2.0", "method": progressMethod, "params": server.Object{
 			"progressToken": token, "progress": progress, "total": 100,
 			"_meta": server.Object{relatedTask: server.Object{"taskId": id}},

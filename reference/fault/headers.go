@@ -87,7 +87,7 @@ func headerMismatch(matches func(h http.Header, m wire.Message) bool, why string
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusBadRequest)
 			e := server.Object{"code": spec.HeaderMismatch, "message": why}
-			writeTo(w, encode(server.Object{"jsonrpc": "2.0", "id": json.RawMessage(m.ID().Raw), "error": e}))
+			writeTo(w, wire.Encode(server.Object{"jsonrpc": "2.0", "id": json.RawMessage(m.ID().Raw), "error": e}))
 		})
 }
 

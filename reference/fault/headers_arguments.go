@@ -191,7 +191,7 @@ func onProperty(name string, edit func(property server.Object)) apply {
 func onInputSchema(tool string, edit func(schema, properties server.Object)) apply {
 	return onTool(tool, func(t server.Object) {
 		var schema server.Object
-		decode(encode(t["inputSchema"]), &schema)
+		decode(wire.Encode(t["inputSchema"]), &schema)
 		properties, _ := schema["properties"].(server.Object)
 		edit(schema, properties)
 		t["inputSchema"] = schema

@@ -14,6 +14,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
@@ -228,7 +229,7 @@ func bindState(r *server.Request, body string) string {
 			about[member] = v
 		}
 	}
-	sum := sha256.Sum256(encode(about))
+	sum := sha256.Sum256(wire.Encode(about))
 	state["for"] = base64.RawURLEncoding.EncodeToString(sum[:])
-	return base64.RawURLEncoding.EncodeToString(encode(state))
+	return base64.RawURLEncoding.EncodeToString(wire.Encode(state))
 }

@@ -47,7 +47,7 @@ func moveSkill(root, to string) apply {
 	return onSkill(root, func(s *server.Skill) {
 		name := func(root string) string { return root[strings.LastIndex(root, "/")+1:] }
 		s.Root, s.Frontmatter["name"] = to, name(to)
-		s.Files[0].Content = bytes.Replace(s.Files[0].Content, encode(name(root)), encode(name(to)), 1)
+		s.Files[0].Content = bytes.Replace(s.Files[0].Content, wire.Encode(name(root)), wire.Encode(name(to)), 1)
 	})
 }
 
@@ -240,7 +240,7 @@ func skillEntries() []Fault {
 
 // serveAs serves what has a URI under another one, wherever a message names it.
 func serveAs(uri, other string) apply {
-	from, to := encode(uri), encode(other)
+	from, to := wire.Encode(uri), wire.Encode(other)
 	return combine(
 		rewriteFrames(anyFrame, func(f server.Frame) []byte { return bytes.ReplaceAll(f.Raw, from, to) }),
 		rewriteLines(func(m wire.Message) []byte { return bytes.ReplaceAll(m.Raw, to, from) }),

@@ -7,6 +7,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
@@ -162,7 +163,7 @@ func taskExtensionCreated() []Fault {
 			CaughtBy: []string{"official.tasks.immediate"},
 			Apply: onResultWhen(isCall("slow_compute"), func(r *server.Request, result server.Object) {
 				args, _ := r.Params["arguments"].(server.Object)
-				if result["resultType"] == "task" && string(encode(args["seconds"])) == "0" {
+				if result["resultType"] == "task" && string(wire.Encode(args["seconds"])) == "0" {
 					delete(result, "taskId")
 				}
 			}),

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
@@ -195,7 +196,7 @@ func promptGets() []Fault {
 				args, _ := r.Params["arguments"].(server.Object)
 				for name, v := range args {
 					if o, ok := v.(server.Object); ok {
-						args[name] = string(encode(o))
+						args[name] = string(wire.Encode(o))
 					}
 				}
 			}),

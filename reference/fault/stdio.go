@@ -145,7 +145,7 @@ func withID(line []byte, id wire.ID) []byte {
 		return line
 	}
 	members["id"] = json.RawMessage(id.Raw)
-	return encode(members)
+	return wire.Encode(members)
 }
 
 // stdioClientFaults are the faults of the client in basic/transports#stdio.

@@ -1,12 +1,14 @@
 package fault
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"strings"
 	"sync/atomic"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
@@ -218,7 +220,8 @@ func toolCalls() []Fault {
 					const refusal = "The arguments do not fit"
 					v, problem := next(ctx, r)
 					result, ok := v.(server.Object)
-					if ok && r.Method == "tools/call" && strings.Contains(string(encode(result["content"])), refusal) {
+					isRefused := bytes.Contains(wire.Encode(result["content"]), []byte(refusal))
+					if ok && r.Method == "tools/call" && isRefused {
 						return nil, &server.Error{Code: spec.InvalidParams, Message: refusal}
 					}
 					return v, problem

@@ -15,7 +15,7 @@ import (
 // compile compiles a schema under its own dialect, 2020-12 if it names none
 // (basic/index#schema-dialect). It does not follow references to the network.
 func compile(schema Object) (*jsonschema.Schema, error) {
-	text := encode(schema)
+	text := wire.Encode(schema)
 	return compiled.Get(string(text), func() (*jsonschema.Schema, error) { return compileText(text) })
 }
 

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
 // serveMetadata answers with the protected resource metadata
@@ -15,7 +17,7 @@ func (a *authorization) serveMetadata(w http.ResponseWriter, r *http.Request) {
 		refuseMethod(w, "GET, HEAD")
 		return
 	}
-	writeJSON(w, http.StatusOK, encode(Object{
+	writeJSON(w, http.StatusOK, wire.Encode(Object{
 		"resource":                 a.calledOrigin(r) + endpointPath(r),
 		"authorization_servers":    []any{a.guard.Authority.Issuer()},
 		"scopes_supported":         []any{ScopeEnter, ScopeRead},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
 // stateLifetime is the time that a client has from an input_required result to its
@@ -175,13 +176,13 @@ func (r *Request) digest() string {
 			o[member] = v
 		}
 	}
-	sum := sha256.Sum256(encode(o))
+	sum := sha256.Sum256(wire.Encode(o))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
 // seal encodes and signs a state.
 func (c *conn) seal(s requestState) string {
-	body := base64.RawURLEncoding.EncodeToString(encode(s))
+	body := base64.RawURLEncoding.EncodeToString(wire.Encode(s))
 	return body + "." + c.sign(body)
 }
 

@@ -41,15 +41,15 @@ func (e *Error) object() Object {
 }
 
 func resultMessage(id wire.ID, v any) []byte {
-	return encodeBetween(`{"jsonrpc":"2.0","id":`+id.Raw+`,"result":`, v, "}")
+	return wire.EncodeBetween(`{"jsonrpc":"2.0","id":`+id.Raw+`,"result":`, v, "}")
 }
 
 func errorMessage(id wire.ID, e *Error) []byte {
 	o := e.object()
 	if !id.IsPresent() {
-		return encodeBetween(`{"jsonrpc":"2.0","error":`, o, "}")
+		return wire.EncodeBetween(`{"jsonrpc":"2.0","error":`, o, "}")
 	}
-	return encodeBetween(`{"jsonrpc":"2.0","id":`+id.Raw+`,"error":`, o, "}")
+	return wire.EncodeBetween(`{"jsonrpc":"2.0","id":`+id.Raw+`,"error":`, o, "}")
 }
 
 func requestMessage(id, method string, params Object) []byte {
@@ -57,7 +57,7 @@ func requestMessage(id, method string, params Object) []byte {
 	if params != nil {
 		o["params"] = params
 	}
-	return encode(o)
+	return wire.Encode(o)
 }
 
 // notificationFrame returns the frame of a notification that belongs to no
@@ -67,7 +67,7 @@ func notificationFrame(method string, params Object) Frame {
 	if params != nil {
 		o["params"] = params
 	}
-	return Frame{Raw: encode(o), Kind: wire.Notification, Method: method}
+	return Frame{Raw: wire.Encode(o), Kind: wire.Notification, Method: method}
 }
 
 // errorFrame returns the frame of an error about a message that is no request.

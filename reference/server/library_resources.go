@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
 const openingHours = "Monday to Friday from 9 to 18, Saturday from 10 to 13.\nThe reading room opens on request.\n"
@@ -199,5 +201,5 @@ func existingBooks(r *ResourceRead, selected func(book) bool) []Object {
 
 // bookList returns the list of the selected books, which may be empty, as JSON.
 func bookList(r *ResourceRead, selected func(book) bool) []Object {
-	return []Object{textContents(r.URI, jsonType, string(encode(bookObjects(selected))))}
+	return []Object{textContents(r.URI, jsonType, string(wire.Encode(bookObjects(selected))))}
 }

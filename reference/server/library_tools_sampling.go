@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
 // samplingToolsRevisions are the revisions in which a server may offer tools to the
@@ -81,6 +82,6 @@ func lookUpResult(use Object) Object {
 	}
 	value := Object{"books": bookObjects(containing(word))}
 	result["structuredContent"] = value
-	result["content"] = []any{textBlock(string(encode(value)))}
+	result["content"] = []any{textBlock(string(wire.Encode(value)))}
 	return result
 }

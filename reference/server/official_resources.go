@@ -3,6 +3,8 @@ package server
 import (
 	"fmt"
 	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
 const watchedURI = "test://watched-resource"
@@ -58,7 +60,8 @@ func officialTemplate() *Template {
 			if id == "" {
 				return nil
 			}
-			text := fmt.Sprintf(`{"id":%s,"templateTest":true,"data":%s}`, encode(id), encode("Data for ID: "+id))
+			text := fmt.Sprintf(`{"id":%s,"templateTest":true,"data":%s}`,
+				wire.Encode(id), wire.Encode("Data for ID: "+id))
 			return []Object{textContents(r.URI, jsonType, text)}
 		},
 	}

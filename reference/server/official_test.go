@@ -150,7 +150,7 @@ func TestOfficialMedia(t *testing.T) {
 
 // textContentsJSON returns the contents of a text resource.
 func textContentsJSON(uri, mimeType, text string) string {
-	return string(encode(textContents(uri, mimeType, text)))
+	return string(wire.Encode(textContents(uri, mimeType, text)))
 }
 
 // userMessagesJSON returns the messages of a prompt with these blocks.
@@ -159,7 +159,7 @@ func userMessagesJSON(blocks ...Object) string {
 	for _, b := range blocks {
 		messages = append(messages, Object{"role": "user", "content": b})
 	}
-	return string(encode(messages))
+	return string(wire.Encode(messages))
 }
 
 func TestOfficialResources(t *testing.T) {
@@ -173,7 +173,7 @@ func TestOfficialResources(t *testing.T) {
 				"This is the content of the static text resource."),
 			"test://template/123/data":  textContentsJSON("test://template/123/data", "application/json", data123),
 			"test://template/%7B/data":  textContentsJSON("test://template/%7B/data", "application/json", dataBrace),
-			"test://static-binary":      string(encode(cover)),
+			"test://static-binary":      string(wire.Encode(cover)),
 			"test://nonexistent-x/data": "",
 		} {
 			m := p.request("resources/read", fmt.Sprintf(`"uri":%q`, uri))

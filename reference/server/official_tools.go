@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
 // fixedOutcome returns a tool implementation that always has the same result.
@@ -62,7 +63,7 @@ func (o *officialFeatures) tools() []*Tool {
 			Description: "Takes arguments that only JSON Schema 2020-12 describes.",
 			InputSchema: contactSchema(), Annotations: readOnly, In: spec.Since(spec.V2025_11_25),
 			Run: func(_ context.Context, call *Call) Outcome {
-				return textOutcome("The arguments are " + string(encode(call.Args)))
+				return textOutcome("The arguments are " + string(wire.Encode(call.Args)))
 			},
 		},
 		{

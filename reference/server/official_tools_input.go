@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
 // fieldElicitation returns an elicitation of the contract for one value.
@@ -125,7 +126,7 @@ func elicitedJSON(answer Object) string {
 	if !ok {
 		o = Object{}
 	}
-	return string(encode(o))
+	return string(wire.Encode(o))
 }
 
 // elicitedField returns the value that the user entered under a name.

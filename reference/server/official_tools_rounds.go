@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
 // officialRoundTools returns the tools of the contract that show the rounds of
@@ -22,7 +23,7 @@ func officialRoundTools() []*Tool {
 			func(call *Call) string { return sampleText(call.Answers["capital_question"]) }),
 		roundTool("list_roots", "Asks for the client's roots.", fixedInput(withoutState(roots)),
 			func(call *Call) string {
-				return "The roots are " + string(encode(call.Answers["client_roots"]["roots"]))
+				return "The roots are " + string(wire.Encode(call.Answers["client_roots"]["roots"]))
 			}),
 		roundTool("request_state", "Keeps a state with the client.", fixedInput(confirm),
 			func(*Call) string { return "state-ok" }),

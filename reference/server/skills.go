@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
 // A Skill is a directory of files with instructions for an agent (SEP-2640, skill
@@ -41,7 +42,7 @@ func newSkill(root, description string, more Object, body string, files ...Skill
 func skillMarkdown(front Object, body string) SkillFile {
 	s := "---\n"
 	for _, k := range slices.Sorted(maps.Keys(front)) {
-		s += k + ": " + string(encode(front[k])) + "\n"
+		s += k + ": " + string(wire.Encode(front[k])) + "\n"
 	}
 	return markdownFile(skillFileName, s+"---\n\n"+body)
 }

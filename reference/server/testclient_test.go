@@ -288,7 +288,7 @@ func promptArguments(prompt gjson.Result) string {
 	for _, a := range prompt.Get("arguments").Array() {
 		out[a.Get("name").String()] = "b1"
 	}
-	return string(encode(out))
+	return string(wire.Encode(out))
 }
 
 // callParams returns the members of the params of a tool call.

@@ -8,6 +8,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
 // A Tool is one tool (server/tools).
@@ -221,7 +222,7 @@ func (t *Tool) result(v spec.Revision, out Outcome) Object {
 			value = Object{t.WrapMember: value}
 		}
 		o["structuredContent"] = value
-		out.Content = append(out.Content, textBlock(string(encode(value))))
+		out.Content = append(out.Content, textBlock(string(wire.Encode(value))))
 	}
 	if out.Failed {
 		o["isError"] = true

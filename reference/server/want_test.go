@@ -86,7 +86,7 @@ func wantSameJSON(t *testing.T, got, want string) {
 	if errA != nil || errB != nil {
 		t.Fatalf("not JSON: %v, %v: %s", errA, errB, got)
 	}
-	if string(encode(a)) != string(encode(b)) {
+	if string(wire.Encode(a)) != string(wire.Encode(b)) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

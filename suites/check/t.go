@@ -310,5 +310,5 @@ func (t *T) NextID() wire.ID { return t.s.NextID() }
 
 // Frame returns the bytes of a request as this revision requires it.
 func (t *T) Frame(id wire.ID, method string, params Params) string {
-	return string(session.EncodeMessage(id, method, t.s.AddRequestMeta(params)))
+	return string(wire.EncodeCall(id, method, t.s.AddRequestMeta(params)))
 }

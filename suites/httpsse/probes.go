@@ -141,7 +141,7 @@ func probes() []check.Check {
 						t.Note("the server still has HTTP+SSE, at %s, which this revision deprecates", to.Path)
 					}
 					id := wire.StringID("mcpcheck-older")
-					expectTaken(c, "initialize", string(session.EncodeMessage(id, "initialize",
+					expectTaken(c, "initialize", string(wire.EncodeCall(id, "initialize",
 						session.InitializeParams(spec.V2024_11_05, nil))))
 					t.Saw()
 					return

@@ -8,7 +8,6 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/mcpcheck/mcpcheck/internal/match"
-	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
@@ -209,7 +208,7 @@ func expectVersionRequiredByPOST(t *check.T) {
 		t.NotApplicable(acceptsInitialize)
 	}
 	for _, c := range requestsWithoutVersion() {
-		x := t.HTTP().Post(string(session.EncodeMessage(t.NextID(), "server/discover", c.params)))
+		x := t.HTTP().Post(string(wire.EncodeCall(t.NextID(), "server/discover", c.params)))
 		m, _ := t.HTTP().Response(x)
 		if code, _ := m.ErrorCode(); m.Kind != wire.Error || code != spec.InvalidParams && code != spec.HeaderMismatch {
 			t.Fail("error -32602", check.Describe(x), "%s was answered with %s", c.what, check.Describe(x))

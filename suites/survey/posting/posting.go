@@ -10,7 +10,6 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -253,7 +252,7 @@ var handshakeKey = check.NewKey[HandshakeSupport]("other eras")
 func ProbeHandshake(t *check.T) HandshakeSupport {
 	return check.Once(t, handshakeKey, func() (e HandshakeSupport) {
 		for _, rev := range []spec.Revision{spec.Handshake.Newest(), spec.V2025_03_26, spec.V2024_11_05} {
-			raw := session.EncodeMessage(t.NextID(), "initialize", check.InitializeParams(string(rev)))
+			raw := wire.EncodeCall(t.NextID(), "initialize", check.InitializeParams(string(rev)))
 			x := t.HTTP().Post(string(raw), check.Without("Mcp-Protocol-Version"), check.Without("Mcp-Method"))
 			m, _ := t.HTTP().Response(x)
 			if id := x.Header.Get("Mcp-Session-Id"); id != "" {

@@ -1,4 +1,4 @@
-package server
+package wire
 
 import (
 	"bytes"
@@ -9,18 +9,32 @@ import (
 	"sync"
 )
 
-// encode writes JSON on one line, as encoding/json does without escaping HTML. Every
-// value that the server or a fault makes of JSON values can be encoded.
-func encode(v any) []byte { return encodeBetween("", v, "") }
+// Encode returns a value as JSON on one line, members in the order of their names, so that
+// equal values have equal bytes. Unlike json.Marshal it does not escape HTML. It panics
+// if the value cannot be encoded.
+func Encode(v any) []byte { return EncodeBetween("", v, "") }
 
-// encodeBetween writes JSON as encode does, between two texts.
-func encodeBetween(prefix string, v any, suffix string) []byte {
+// EncodeBetween returns a value as Encode does, between two texts.
+func EncodeBetween(prefix string, v any, suffix string) []byte {
 	e := encoders.Get().(*encoder)
 	defer encoders.Put(e)
 	e.text, e.keys = append(e.text[:0], prefix...), e.keys[:0]
 	e.value(v)
 	e.text = append(e.text, suffix...)
 	return bytes.Clone(e.text)
+}
+
+// EncodeCall returns the bytes of a request, or of a notification if the id is zero;
+// without params if they are nil.
+func EncodeCall(id ID, method string, params map[string]any) []byte {
+	prefix := `{"jsonrpc":"2.0",`
+	if id.IsPresent() {
+		prefix += `"id":` + id.Raw + `,`
+	}
+	if params == nil {
+		return EncodeBetween(prefix+`"method":`, method, "}")
+	}
+	return EncodeBetween(prefix+`"method":`+string(Encode(method))+`,"params":`, params, "}")
 }
 
 // An encoder writes one JSON text. It writes the types of JSON values itself, since
@@ -40,7 +54,7 @@ func (e *encoder) value(v any) {
 		e.text = strconv.AppendBool(e.text, v)
 	case int:
 		e.text = strconv.AppendInt(e.text, int64(v), 10)
-	case Object:
+	case map[string]any:
 		e.object(v)
 	case []any:
 		e.array(v)
@@ -50,7 +64,7 @@ func (e *encoder) value(v any) {
 }
 
 // object writes the members in the order of their keys.
-func (e *encoder) object(o Object) {
+func (e *encoder) object(o map[string]any) {
 	if o == nil {
 		e.other(o)
 		return
@@ -90,7 +104,7 @@ func (e *encoder) array(a []any) {
 }
 
 func (e *encoder) string(s string) {
-	if !isPlain(s) {
+	if !isUnescaped(s) {
 		e.other(s)
 		return
 	}
@@ -99,8 +113,8 @@ func (e *encoder) string(s string) {
 	e.text = append(e.text, '"')
 }
 
-// isPlain reports whether a string is ASCII without a character that needs an escape.
-func isPlain(s string) bool {
+// isUnescaped reports whether a string is ASCII without a character that needs an escape.
+func isUnescaped(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c > '~' {
 			return false
@@ -115,7 +129,7 @@ func (e *encoder) other(v any) {
 	general := json.NewEncoder(b)
 	general.SetEscapeHTML(false)
 	if err := general.Encode(v); err != nil {
-		panic(fmt.Sprintf("server: encode %T: %v", v, err))
+		panic(fmt.Sprintf("wire: encode %T: %v", v, err))
 	}
 	e.text = bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
