@@ -113,7 +113,7 @@ func (t *answerTracker) describeUnanswered(timeout time.Duration) (why, anomaly 
 			first = key
 		}
 	}
-	id := first[2:] // behind the type
+	id := wire.Untyped(first)
 	why = fmt.Sprintf("no answer to the request with id %s within %s", id, timeout)
 	if reason := t.unanswerable[first]; reason != "" {
 		why = fmt.Sprintf("no answer to the request with id %s, but %s", id, reason)

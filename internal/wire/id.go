@@ -70,6 +70,15 @@ func (id ID) Key() string {
 	}
 }
 
+// Untyped returns a key of an id without its type, so that the keys of 1 and "1" are
+// equal.
+func Untyped(key string) string {
+	if _, text, hasPrefix := strings.Cut(key, ":"); hasPrefix {
+		return text
+	}
+	return key
+}
+
 // isPlainInteger reports whether a token is an integer in canonical spelling, as
 // nearly all ids are. Such a token needs no arithmetic.
 func isPlainInteger(raw string) bool {

@@ -102,6 +102,14 @@ func TestIDEqualComparesTypeAndExactValue(t *testing.T) {
 	}
 }
 
+func TestUntypedKeys(t *testing.T) {
+	for raw, want := range map[string]string{`1`: "1", `"1"`: "1", `1.0`: "1", `"a:b"`: "a:b", ``: "", `1.5`: "3/2"} {
+		if got := Untyped(ID{Raw: raw}.Key()); got != want {
+			t.Errorf("%s: got %q, want %q", raw, got, want)
+		}
+	}
+}
+
 func TestIDIsValid(t *testing.T) {
 	long, zeros := strings.Repeat("7", 300), strings.Repeat("0", 300)
 	for raw, valid := range map[string]bool{

@@ -146,11 +146,7 @@ func TokenKey(token gjson.Result) string { return wire.ID{Raw: token.Raw}.Key() 
 
 // untypedKey is like TokenKey without the type.
 func untypedKey(token gjson.Result) string {
-	key := TokenKey(token)
-	if _, text, hasPrefix := strings.Cut(key, ":"); hasPrefix {
-		key = text
-	}
-	return strings.TrimSpace(key)
+	return strings.TrimSpace(wire.Untyped(TokenKey(token)))
 }
 
 // MayMeanOtherType reports whether a notification may be meant for another token that
