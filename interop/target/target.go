@@ -178,11 +178,14 @@ func (t Target) args(root, binary string) ([]string, error) {
 	for _, arg := range t.Command {
 		args = append(args, place.Replace(arg))
 	}
-	if t.Kind == "client" {
+	if t.Kind == "client" && !slices.ContainsFunc(t.Command, isServerPlace) {
 		args = append(args, "{server}")
 	}
 	return args, nil
 }
+
+// isServerPlace reports whether mcpcheck puts its server in the place of an argument.
+func isServerPlace(arg string) bool { return arg == "{server}" || arg == "{url}" }
 
 // ForEach calls do with every target, as many at once as slots says: most of a
 // run is waiting for the target.

@@ -1,0 +1,35 @@
+// A server on go-mcp v0.2 over streamable HTTP without sessions: server ADDRESS.
+package main
+
+import (
+	"context"
+	"log"
+	"os"
+
+	"github.com/ThinkInAIXYZ/go-mcp/protocol"
+	"github.com/ThinkInAIXYZ/go-mcp/server"
+	"github.com/ThinkInAIXYZ/go-mcp/transport"
+)
+
+type words struct {
+	Words string `json:"words" description:"the words"`
+}
+
+func main() {
+	t := transport.NewStreamableHTTPServerTransport(os.Args[1],
+		transport.WithStreamableHTTPServerTransportOptionStateMode(transport.Stateless))
+	s, err := server.NewServer(t, server.WithServerInfo(protocol.Implementation{Name: "released", Version: "1.0.0"}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	repeat, err := protocol.NewTool("repeat", "Repeats words", words{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	s.RegisterTool(repeat, func(context.Context, *protocol.CallToolRequest) (*protocol.CallToolResult, error) {
+		return &protocol.CallToolResult{Content: []protocol.Content{
+			&protocol.TextContent{Type: "text", Text: "Hello"},
+		}}, nil
+	})
+	log.Fatal(s.Run())
+}

@@ -1,0 +1,4 @@
+// The versions of the SDK are in versions.
+module github.com/mcpcheck/mcpcheck/interop/bugs/go/mcp-golang
+
+go 1.23.0
