@@ -69,8 +69,11 @@ func (r release) isGo() bool {
 // name returns the name of the directory that the release is installed into.
 func (r release) name() string { return path.Base(r.pkg) + "-" + r.version }
 
-// dir returns that directory, relative to the root of the module.
-func (r release) dir() string { return filepath.Join("interop", "build", "bugs", r.name()) }
+// releases is where releases are installed, relative to the root of the module.
+var releases = filepath.Join("interop", "build", "bugs")
+
+// dir returns the directory of the release, relative to the root of the module.
+func (r release) dir() string { return filepath.Join(releases, r.name()) }
 
 // programs returns the Go programs of a release that the bugs need.
 func programs(bugs []bug) map[release][]string {
@@ -89,13 +92,14 @@ func programs(bugs []bug) map[release][]string {
 }
 
 // targetOn returns the program of the bug on a release, as mcpcheck is run on it.
-func (b bug) targetOn(root string, r release, transport string) target.Target {
+// The releases are in the directory installed.
+func (b bug) targetOn(installed string, r release, transport string) target.Target {
 	t := target.Target{
 		Name: b.Slug, Kind: b.Side, Version: r.version, Cwd: r.dir(), Env: b.Env, Transport: transport,
-		Flags: []string{"--timeout", "5s", "--deadline", "4m"},
+		Flags: []string{"--timeout", "5s"},
 	}
 	for _, arg := range b.Transports[transport] {
-		t.Command = append(t.Command, strings.ReplaceAll(arg, "{release}", filepath.Join(root, r.dir())))
+		t.Command = append(t.Command, strings.ReplaceAll(arg, "{release}", filepath.Join(installed, r.name())))
 	}
 	if b.Side == "server" {
 		t.Flags = append(t.Flags, "--allow-tools", "all")

@@ -157,16 +157,16 @@ func TestReleasesOfABug(t *testing.T) {
 func TestArgumentsOfEachTransport(t *testing.T) {
 	b := bug{Slug: "b", Side: "server", Package: "sdk", Buggy: "1.0.0", Transports: map[string][]string{
 		"stdio": {"node", "{release}/s.mjs"}, "sse": {"{release}/s", "{port}"}}}
-	got := b.targetOn("/root", b.releases()[0], "sse")
-	if got.URL != "http://127.0.0.1:{port}/sse" || got.Command[0] != "/root/interop/build/bugs/sdk-1.0.0/s" ||
+	got := b.targetOn("/installed", b.releases()[0], "sse")
+	if got.URL != "http://127.0.0.1:{port}/sse" || got.Command[0] != "/installed/sdk-1.0.0/s" ||
 		!slices.Contains(got.Flags, "sse") {
 		t.Errorf("over HTTP+SSE: %+v", got)
 	}
-	if got = b.targetOn("/root", b.releases()[0], "stdio"); got.URL != "" || slices.Contains(got.Flags, "--transport") {
+	if got = b.targetOn("/installed", b.releases()[0], "stdio"); got.URL != "" || slices.Contains(got.Flags, "--transport") {
 		t.Errorf("over stdio: %+v", got)
 	}
 	b.Side = "client"
-	if got = b.targetOn("/root", b.releases()[0], "stdio"); slices.Contains(got.Flags, "--allow-tools") {
+	if got = b.targetOn("/installed", b.releases()[0], "stdio"); slices.Contains(got.Flags, "--allow-tools") {
 		t.Errorf("a client is given tools: %+v", got)
 	}
 }

@@ -60,7 +60,12 @@ func run(binary string, quick, differ bool, jobs int, names []string) error {
 	if err := install(root, bugs, jobs); err != nil {
 		return err
 	}
-	rows, err := tryAll(&runner{root: root, binary: binary, jobs: jobs}, bugs)
+	// Some servers compare paths without following links.
+	installed, err := filepath.EvalSymlinks(filepath.Join(root, releases))
+	if err != nil {
+		return err
+	}
+	rows, err := tryAll(&runner{root: root, installed: installed, binary: binary, jobs: jobs}, bugs)
 	if err != nil {
 		return err
 	}
@@ -109,8 +114,8 @@ func tryAll(r *runner, bugs []bug) ([]row, error) {
 
 // A runner runs mcpcheck on releases.
 type runner struct {
-	root, binary string
-	jobs         int
+	root, installed, binary string
+	jobs                    int
 }
 
 // try runs mcpcheck on the releases of the bugs over their transports. Bugs of one
@@ -125,7 +130,7 @@ func (r *runner) try(bugs []bug) ([]row, error) {
 	for _, b := range bugs {
 		for _, transport := range b.transports() {
 			for _, rel := range b.releases() {
-				t := b.targetOn(r.root, rel, transport)
+				t := b.targetOn(r.installed, rel, transport)
 				if _, ok := places[keyOf(t)]; !ok {
 					places[keyOf(t)] = len(targets)
 					targets = append(targets, t)
@@ -146,7 +151,7 @@ func (r *runner) try(bugs []bug) ([]row, error) {
 		for _, transport := range b.transports() {
 			tr := trial{bug: b, transport: transport}
 			for _, rel := range b.releases() {
-				got := results[places[keyOf(b.targetOn(r.root, rel, transport))]]
+				got := results[places[keyOf(b.targetOn(r.installed, rel, transport))]]
 				tr.reports, tr.err = append(tr.reports, got.report), errors.Join(tr.err, got.err)
 			}
 			w.trials = append(w.trials, tr)
@@ -166,7 +171,7 @@ func keyOf(t target.Target) string {
 
 // save writes the reports of a trial.
 func (r *runner) save(t trial) error {
-	dir := filepath.Join(r.root, "interop", "build", "bugs", "reports")
+	dir := filepath.Join(r.installed, "reports")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}

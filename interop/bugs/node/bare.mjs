@@ -3,16 +3,27 @@ import { createInterface } from 'node:readline';
 
 const repeat = { name: 'repeat', inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } };
 
+const revisions = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
+
 const methods = {
   initialize: ({ protocolVersion }) => ({
-    protocolVersion,
+    protocolVersion: revisions.includes(protocolVersion) ? protocolVersion : revisions.at(-1),
     capabilities: { tools: {} },
     serverInfo: { name: 'bare', version: '1.0.0' },
   }),
   ping: () => ({}),
-  'tools/list': () => ({ tools: [repeat] }),
-  'tools/call': () => ({ content: [{ type: 'text', text: 'Hello' }] }),
+  'tools/list': ({ cursor }) => (cursor === undefined ? { tools: [repeat] } : null),
+  'tools/call': ({ name }) => (name === repeat.name ? { content: [{ type: 'text', text: 'Hello' }] } : null),
 };
+
+// What the answer to a request carries: a result, or an error.
+function answer(method, params) {
+  if (!Object.hasOwn(methods, method)) {
+    return { error: { code: -32601, message: 'Method not found' } };
+  }
+  const result = methods[method](params ?? {});
+  return result ? { result } : { error: { code: -32602, message: 'Invalid params' } };
+}
 
 for await (const line of createInterface({ input: process.stdin })) {
   let message;
@@ -23,9 +34,6 @@ for await (const line of createInterface({ input: process.stdin })) {
   }
   const { id, method, params } = message;
   if (id !== undefined && method !== undefined) {
-    const answer = methods[method]
-      ? { result: methods[method](params ?? {}) }
-      : { error: { code: -32601, message: 'Method not found' } };
-    process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, ...answer }) + '\n');
+    process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, ...answer(method, params) }) + '\n');
   }
 }
