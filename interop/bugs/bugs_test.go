@@ -162,7 +162,8 @@ func TestArgumentsOfEachTransport(t *testing.T) {
 		!slices.Contains(got.Flags, "sse") {
 		t.Errorf("over HTTP+SSE: %+v", got)
 	}
-	if got = b.targetOn("/installed", b.releases()[0], "stdio"); got.URL != "" || slices.Contains(got.Flags, "--transport") {
+	got = b.targetOn("/installed", b.releases()[0], "stdio")
+	if got.URL != "" || slices.Contains(got.Flags, "--transport") {
 		t.Errorf("over stdio: %+v", got)
 	}
 	b.Side = "client"

@@ -63,7 +63,8 @@ func buildGo(root string, r release, programs []string) error {
 	for _, program := range programs {
 		binary := filepath.Join(root, r.dir(), program)
 		modules := filepath.Join("versions", r.version+".mod")
-		err := runIn(source, "go", "build", "-trimpath", "-mod=readonly", "-modfile="+modules, "-o", binary, "./"+program)
+		err := runIn(source, "go", "build", "-trimpath", "-mod=readonly", "-modfile="+modules,
+			"-o", binary, "./"+program)
 		if err != nil {
 			return err
 		}

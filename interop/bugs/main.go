@@ -188,7 +188,8 @@ func (r *runner) save(t trial) error {
 	return nil
 }
 
-// printTable prints a line for each bug, transport and check, and the totals.
+// printTable prints a line for each bug, transport and check, why bugs are missed,
+// and the totals.
 func printTable(rows []row) {
 	w := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "bug\ttransport\tresult\tcheck\tbuggy\tfixed")
@@ -216,6 +217,11 @@ func printTable(rows []row) {
 		}
 	}
 	w.Flush()
+	for _, r := range rows {
+		if !r.isDetected() {
+			fmt.Printf("%s is missed: %s\n", r.bug.Slug, r.bug.Missed)
+		}
+	}
 	for _, side := range []string{"server", "client"} {
 		fmt.Println(totals(rows, side))
 	}
