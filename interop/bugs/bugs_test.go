@@ -10,7 +10,8 @@ import (
 )
 
 var (
-	pair = bug{Slug: "pair", Side: "server", Package: "sdk", Buggy: "1.0.0", Fixed: "1.0.1", Checks: []string{"a.named"}}
+	pair = bug{Slug: "pair", Side: "server", Package: "sdk", Buggy: "1.0.0", Fixed: "1.0.1",
+		Checks: []string{"a.named"}}
 	live = bug{Slug: "live", Side: "server", Package: "sdk", Buggy: "1.0.0", Checks: []string{"a.named"}}
 )
 
@@ -34,7 +35,8 @@ func TestPairIsDetectedByVerdictOnBuggyReleaseOnly(t *testing.T) {
 		buggy, fixed string
 		detected     bool
 	}{
-		{"fail", "pass", true}, {"warn", "pass", true}, {"fail", "not-observed", true}, {"warn", "not-applicable", true},
+		{"fail", "pass", true}, {"warn", "pass", true},
+		{"fail", "not-observed", true}, {"warn", "not-applicable", true},
 		{"fail", "fail", false}, {"fail", "warn", false}, {"warn", "fail", false},
 		{"pass", "pass", false}, {"pass", "fail", false}, {"not-observed", "pass", false}, {"not-run", "pass", false},
 		{"broken", "pass", false},
