@@ -156,35 +156,38 @@ func TestDropsOldestClient(t *testing.T) {
 }
 
 func TestMissingBodyTimesOut(t *testing.T) {
+	t.Parallel()
 	s := New("http://127.0.0.1:1", Scopes{})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := s.httpServer(50 * time.Millisecond)
-	go func() { _ = web.Serve(l) }() // until it is closed
-	defer web.Close()
+	web := s.httpServer(time.Second)      // a slow machine answers late, but within a second more
+	go func() { _ = web.Serve(l) }()      // until it is closed
+	t.Cleanup(func() { _ = web.Close() }) // after the parallel subtests
 	for _, path := range []string{"/token", "/register", "/mint", "/jwks"} {
-		c, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		if err := c.SetDeadline(time.Now().Add(5 * time.Second)); err != nil {
-			t.Fatal(err)
-		}
-		fmt.Fprintf(
-			c, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: 100\r\n\r\n", path,
-			formType,
-		)
-		answer, err := http.ReadResponse(bufio.NewReader(c), nil)
-		if err != nil {
-			t.Errorf("%s: %v", path, err)
-			continue
-		}
-		answer.Body.Close()
-		if answer.StatusCode < 400 {
-			t.Errorf("%s: %s", path, answer.Status)
-		}
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			c, err := net.Dial("tcp", l.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			if err := c.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(
+				c, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: 100\r\n\r\n", path,
+				formType,
+			)
+			answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer.Body.Close()
+			if answer.StatusCode < 400 {
+				t.Error(answer.Status)
+			}
+		})
 	}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // slowLimit is the HTTP.ClientTimeout of the servers of these tests.
-const slowLimit = 400 * time.Millisecond
+const slowLimit = time.Second
 
 func TestRefusesWithoutAwaitingBody(t *testing.T) {
 	t.Parallel()
@@ -87,7 +87,7 @@ func TestDeadlinesExcludeServerWork(t *testing.T) {
 	h := startHTTP(t, Options{HTTP: HTTP{ClientTimeout: slowLimit, Middleware: readsBody}})
 	s := h.openSession(spec.V2025_11_25, "{}")
 	line := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{%s}}`,
-		callParams("stocktake", `{"duration_ms":1000}`))
+		callParams("stocktake", `{"duration_ms":1500}`))
 	for range 2 {
 		r := s.wantStatus(s.post(line), 200)
 		if !r.lastMessage().Get("result.content").Exists() {
@@ -142,7 +142,7 @@ func TestUnreadAnswerTimesOut(t *testing.T) {
 
 func TestSlowBodyTimesOut(t *testing.T) {
 	t.Parallel()
-	b := startHTTP(t, Options{HTTP: HTTP{ClientTimeout: 50 * time.Millisecond}})
+	b := startHTTP(t, Options{HTTP: HTTP{ClientTimeout: slowLimit}})
 	headers := "Host: localhost\r\nAccept: " + acceptBoth + "\r\nContent-Type: application/json\r\n"
 	c, err := net.Dial("tcp", b.server.addr.String())
 	if err != nil {
@@ -160,14 +160,14 @@ func TestSlowBodyTimesOut(t *testing.T) {
 	}
 	// A stream without events has no deadline.
 	l := b.openSession(spec.V2025_11_25, "{}").openGetStream()
-	time.AfterFunc(150*time.Millisecond, func() { b.server.handler.Close() })
+	time.AfterFunc(2*slowLimit, func() { b.server.handler.Close() })
 	began := time.Now()
 	for _, e := range l.readRest() {
 		if e.data != "" {
 			t.Errorf("the stream carried %+v", e)
 		}
 	}
-	if time.Since(began) < 100*time.Millisecond {
+	if time.Since(began) < slowLimit {
 		t.Error("a stream without events ended early")
 	}
 }
