@@ -31,7 +31,7 @@ func sessionProbes() []check.Check {
 			Probe: func(t *check.T) {
 				ids := collectSessionIDs(t)
 				expectDistinct(t, ids)
-				if len(ids) >= fewSessions {
+				if len(ids) >= someSessions || variety(ids) >= bitsOfMany {
 					expectUnguessable(t, ids)
 					t.Saw()
 				}
