@@ -20,8 +20,8 @@ type hosted struct {
 	server *transport.StartedServer // nil while there is none
 }
 
-// restart ends the server, if there is one, and starts another.
-func (h *hosted) restart(ctx context.Context) error {
+// Restart ends the server, if there is one, and starts another.
+func (h *hosted) Restart(ctx context.Context) error {
 	h.close()
 	h.at.Close() // connections to the server that ended
 	next, err := transport.StartServer(ctx, h.command, h.at, h.startTimeout)

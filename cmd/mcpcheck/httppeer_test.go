@@ -257,20 +257,24 @@ func servePeer(role, address string) {
 		}
 	}
 	var handler http.Handler = &miniServer{}
-	if role == "peer-http-crashes" {
-		handler = exitOnNUL(server.NewHTTPHandler(server.Options{}))
+	switch role {
+	case "peer-http-crashes":
+		handler = exitOn(`\u0000`, "panic: a NUL in the input", server.NewHTTPHandler(server.Options{}))
+	case "peer-http-exits-on-read":
+		handler = exitOn(`"resources/read"`, "panic: no such file", server.NewHTTPHandler(server.Options{}))
 	}
 	if err := http.ListenAndServe(address, handler); !errors.Is(err, http.ErrServerClosed) {
 		panic(err)
 	}
 }
 
-// exitOnNUL ends the process when a request holds an escaped NUL.
-func exitOnNUL(next http.Handler) http.Handler {
+// exitOn ends the process, with a last line on standard error, when a request holds a
+// text.
+func exitOn(text, last string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		if bytes.Contains(body, []byte(`\u0000`)) {
-			fmt.Fprintln(os.Stderr, "panic: a NUL in the input")
+		if bytes.Contains(body, []byte(text)) {
+			fmt.Fprintln(os.Stderr, last)
 			os.Exit(7)
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))

@@ -255,11 +255,11 @@ func (t *httpTarget) open(ctx context.Context, f *flags) (
 			command: transport.Command{Argv: t.command, Env: f.env, Dir: f.cwd, Guard: guard},
 			at:      t.endpoint, startTimeout: f.startTimeout, grace: o.Grace,
 		}
-		if err := h.restart(ctx); err != nil {
+		if err := h.Restart(ctx); err != nil {
 			guard.Close()
 			return target, "", end, err
 		}
-		target.Server, t.restart = h, h.restart
+		target.Server, t.restart = h, h.Restart
 		end = func() string {
 			t.endpoint.Close()
 			early := h.close()

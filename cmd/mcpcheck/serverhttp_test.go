@@ -209,6 +209,28 @@ func TestStartsAndEndsServer(t *testing.T) {
 	}
 }
 
+// A server at a URL that mcpcheck started is started again when it ends. One check reports
+// the end, with the exit status and the standard error; none fails because of it.
+func TestStartsServerAgainThatEnded(t *testing.T) {
+	address := freeAddress(t)
+	_, report := runServer(t, "--url", "http://"+address+"/mcp", "--spec", "2025-06-18", "--only", "resources,prompts",
+		"--", os.Args[0], "peer-http-exits-on-read", address)
+	for _, o := range report.Outcomes {
+		switch {
+		case o.ID == "resources.read.survived":
+			notes := strings.Join(o.Notes, "\n")
+			if o.Verdict != reports.Warn || !strings.Contains(o.Detail, "exit status 7") ||
+				!strings.Contains(notes, "panic: no such file") {
+				t.Errorf("%s is %s: %s\n%s", o.ID, o.Verdict, o.Detail, notes)
+			}
+		case o.Verdict == reports.Fail || o.Verdict == reports.Warn:
+			t.Errorf("%s is %s: %s", o.ID, o.Verdict, o.Detail)
+		case o.ID == "prompts.get.survived" && o.Verdict != reports.Pass:
+			t.Errorf("after the restart %s is %s: %s", o.ID, o.Verdict, o.Detail)
+		}
+	}
+}
+
 func TestInterruptEndsAStartingServer(t *testing.T) {
 	dir := t.TempDir()
 	address, pid, report := freeAddress(t), filepath.Join(dir, "pid"), filepath.Join(dir, "report.json")

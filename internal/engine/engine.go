@@ -169,7 +169,7 @@ func (e *Engine) RunRevision(ctx context.Context, rev spec.Revision, selected fu
 		if ctx.Err() != nil {
 			return
 		}
-		if selected == nil || selected(r.check) {
+		if !r.known && (selected == nil || selected(r.check)) { // a charge may have decided it
 			e.subject.run(ctx, r)
 			e.announce(r)
 		}

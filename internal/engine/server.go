@@ -25,18 +25,25 @@ const (
 	openingStateless = "discover.answered"
 )
 
-// maxKillers is how many checks in a row may end their session before the server is
-// given up at a revision: one cause is not reported fifty times.
-const maxKillers = 3
+// Limits of what may go wrong before a server is given up at a revision.
+const (
+	// maxUnserved is how many checks in a row may end their session or get none, where
+	// the server cannot be started again.
+	maxUnserved = 3
+	// maxExits is how often the server may end or hang where it is started again.
+	maxExits = 20
+)
 
 // A serverSubject is a server under test: a pool of sessions for each revision.
 type serverSubject struct {
 	*Engine
 	launcher *session.Launcher
+	process  transport.ServerProcess // nil unless mcpcheck started a server at a URL
 	pools    map[spec.Revision]*session.Pool
 	closed   map[spec.Revision]bool // all sessions have ended
 	ended    map[spec.Revision][]*check.View
-	killers  []string // checks that ended their session, without one between that did not
+	unserved []string                 // checks that ended their session or got none, without one between that did not
+	enders   map[spec.Revision]string // the first check in which the server ended
 }
 
 // New returns an engine that judges a server.
@@ -52,9 +59,11 @@ func New(target transport.Target, o Options) (*Engine, error) {
 	e.subject = &serverSubject{
 		Engine:   e,
 		launcher: session.NewLauncher(target, o.Session),
+		process:  target.Process(),
 		pools:    map[spec.Revision]*session.Pool{},
 		closed:   map[spec.Revision]bool{},
 		ended:    map[spec.Revision][]*check.View{},
+		enders:   map[spec.Revision]string{},
 	}
 	return e, nil
 }
@@ -239,17 +248,14 @@ func (e *serverSubject) run(ctx context.Context, r *result) {
 		e.survey(ctx, r.rev)
 		e.closeRevision(ctx, r.rev)
 		r.decide(check.JudgeAll(r.check, e.views(r.rev)))
-	case len(e.killers) >= maxKillers:
-		r.decide(check.Outcome{
-			State: check.NotRun, Cause: e.killers[0],
-			Detail: fmt.Sprintf("given up: the server answered no further request after each of %s",
-				strings.Join(e.killers, ", ")),
-		})
+	case e.isGivenUp(r.rev):
+		r.decide(e.givenUpOutcome(r.rev))
 	default:
 		living, taken := e.launcher.RunningCount(), len(e.pools[r.rev].Sessions())
 		r.decide(check.Run(ctx, r.check, e.env(r.rev)))
 		r.beside = living > 0 && len(e.pools[r.rev].Sessions()) > taken
-		e.countKillers(r)
+		e.countUnserved(r)
+		e.charge(r)
 	}
 	e.expect()
 }
@@ -257,12 +263,12 @@ func (e *serverSubject) run(ctx context.Context, r *result) {
 // survey uses what the server offers, so that the judges of a revision have subjects
 // where the probes that were selected gave them none.
 func (e *serverSubject) survey(ctx context.Context, rev spec.Revision) {
-	if e.closed[rev] || len(e.killers) >= maxKillers {
+	if e.closed[rev] || e.isGivenUp(rev) {
 		return
 	}
 	for _, c := range []check.Check{survey.UseServer(), survey.UseServerWithoutCapabilities()} {
 		if c.In.Has(rev) {
-			check.Run(ctx, c, e.env(rev))
+			e.charge(&result{check: c, rev: rev, out: check.Run(ctx, c, e.env(rev))})
 		}
 	}
 }
@@ -270,24 +276,107 @@ func (e *serverSubject) survey(ctx context.Context, rev spec.Revision) {
 // env returns where the probes of a revision run. The tools of a profile may be
 // called.
 func (e *serverSubject) env(rev spec.Revision) check.Env {
-	env := check.Env{Pool: e.pools[rev], Allow: e.o.Allow, Given: e.o.Given}
+	env := check.Env{
+		Pool: e.pools[rev], Allow: e.o.Allow, Given: e.o.Given,
+		ChargedTo: func(method string) string { return chargedTo(rev, method) },
+	}
 	if e.o.Profile == catalog.Official {
 		env.Given = official.WithTools(env.Given)
 	}
 	return env
 }
 
-// countKillers records whether the server survives its checks. A check that malforms
+// isGivenUp reports whether no more probes run at a revision.
+func (e *serverSubject) isGivenUp(rev spec.Revision) bool {
+	if e.isRestartable() {
+		return e.pools[rev].ExitCount() > maxExits
+	}
+	return len(e.unserved) >= maxUnserved
+}
+
+// isRestartable reports whether mcpcheck starts the server, and so can start it again.
+func (e *serverSubject) isRestartable() bool { return e.kind == transport.Stdio || e.process != nil }
+
+// givenUpOutcome returns the outcome of a check that does not run because the server is
+// given up.
+func (e *serverSubject) givenUpOutcome(rev spec.Revision) check.Outcome {
+	if e.isRestartable() {
+		return check.Outcome{
+			State: check.NotRun, Cause: e.enders[rev],
+			Detail: fmt.Sprintf("given up: the server ended or hung more than %d times at this revision", maxExits),
+		}
+	}
+	return check.Outcome{
+		State: check.NotRun, Cause: e.unserved[0],
+		Detail: fmt.Sprintf("given up: the server answered no further request after each of %s",
+			strings.Join(e.unserved, ", ")),
+	}
+}
+
+// countUnserved records whether the server survives its checks. A check that malforms
 // does not count: a server that ends on each invalid line is reported for each.
-func (e *serverSubject) countKillers(r *result) {
+func (e *serverSubject) countUnserved(r *result) {
 	c := r.check
+	if e.enders[r.rev] == "" && e.pools[r.rev].ExitCount() > 0 {
+		e.enders[r.rev] = c.ID
+	}
 	switch {
 	case c.Session.Alone() || c.Malforms:
 	case r.out.EndedSession || r.out.State == check.NotRun:
-		e.killers = append(e.killers, c.ID)
+		e.unserved = append(e.unserved, c.ID)
 	default:
-		e.killers = nil
+		e.unserved = nil
 	}
+}
+
+// charge makes the checks of the methods on which the server ended fail.
+func (e *serverSubject) charge(of *result) {
+	for _, charge := range of.out.Charges {
+		id := chargedTo(of.rev, charge.Method)
+		at := slices.IndexFunc(e.results, func(r *result) bool { return r.check.ID == id && r.rev == of.rev })
+		if at < 0 {
+			e.report.Notes = append(e.report.Notes, fmt.Sprintf("%s at %s: %s (%s reports it)", of.check.ID, of.rev,
+				charge.Outcome.Detail, id))
+			continue
+		}
+		r := e.results[at]
+		r.beside = false
+		switch {
+		case !r.known:
+			r.decide(charge.Outcome)
+			e.announce(r)
+		case r.out.State != check.Violated:
+			e.revise(r, charge.Outcome)
+		}
+	}
+}
+
+// excuse returns the outcome of a check that failed because the server ended on a method
+// on which it also ends when that is used validly: another check reports that.
+func (e *serverSubject) excuse(of *result, o check.Outcome) check.Outcome {
+	if o.State != check.Violated {
+		return o
+	}
+	for _, method := range o.EndedOn {
+		id := chargedTo(of.rev, method)
+		if slices.ContainsFunc(e.results, func(r *result) bool {
+			return r != of && r.check.ID == id && r.rev == of.rev && r.known && r.out.State == check.Violated
+		}) {
+			o.State, o.Cause = check.NotRun, id
+		}
+	}
+	return o
+}
+
+// chargedTo returns the check that reports a server that ends on valid messages of a
+// method; "" if there is none.
+func chargedTo(rev spec.Revision, method string) string {
+	for _, c := range catalog.Checks() {
+		if c.ChargedWith == method && c.In.Has(rev) {
+			return c.ID
+		}
+	}
+	return ""
 }
 
 // closeRevision ends the sessions of a revision once. Then it takes answers that came
@@ -298,11 +387,11 @@ func (e *serverSubject) closeRevision(ctx context.Context, rev spec.Revision) {
 		return
 	}
 	e.closed[rev] = true
-	e.killers = nil
+	e.unserved = nil
 	pool.Close()
 	for _, r := range e.results {
 		if r.rev == rev && r.check.Probe != nil && r.known {
-			e.revise(r, r.out.AtSessionEnd())
+			e.revise(r, e.excuse(r, r.out.AtSessionEnd()))
 		}
 	}
 	if !e.o.Confirm || ctx.Err() != nil {

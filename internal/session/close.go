@@ -111,6 +111,7 @@ func (c *Conn) recordEnding() {
 	what := c.awaitStatus()
 	c.mu.Lock()
 	requested := !c.endRequested.IsZero()
+	c.exited = c.exited || !requested && !c.signalled
 	e := wire.Ending{
 		Reason: what, Requested: requested, Graceful: requested && !c.signalled,
 		WaitedBeforeSignal: c.waitedBeforeSignal,
@@ -151,8 +152,30 @@ func (c *Conn) exitError() error {
 		return c.ConnectionError()
 	}
 	c.awaitReader()
+	c.mu.Lock()
+	c.exited = c.exited || c.endRequested.IsZero() && !c.signalled
+	c.mu.Unlock()
 	c.fail(fmt.Errorf("server ended (%s), while a process that it started holds its output open", c.link.status()))
 	return c.ConnectionError()
+}
+
+// ExitReason returns how the server ended by itself, such as "exit status 1"; "" if it
+// runs, or the client ended it. A session over HTTP that is lost is no exit of the
+// server: that shows only where mcpcheck started the server.
+func (c *Conn) ExitReason() string {
+	c.mu.Lock()
+	exited := c.exited
+	c.mu.Unlock()
+	if !exited {
+		return ""
+	}
+	if h, ok := c.link.(*httpLink); ok {
+		if h.server == nil {
+			return ""
+		}
+		return h.server.WaitForExit(h.grace)
+	}
+	return c.link.status()
 }
 
 // waitFor waits until done is closed, at most the given time, and reports whether

@@ -29,6 +29,7 @@ type Conn struct {
 	endErr             error         // why no more frames will come, or nil
 	endRequested       time.Time     // when the client first asked the peer to end
 	signalled          bool          // the client signalled the peer, or ended it for flooding
+	exited             bool          // the peer ended by itself
 	waitedBeforeSignal time.Duration
 	override           func(HostRequest) HostReply // answers in place of the host; may be nil
 	watches            []*Watch

@@ -117,6 +117,11 @@ func (l *Launcher) RateLimitedCount() int64 {
 }
 
 func (l *Launcher) connect(ctx context.Context, target transport.Target) (*Conn, error) {
+	if p := l.target.Process(); p != nil && p.WaitForExit(l.opts.Grace) != "" {
+		if err := l.restart(ctx); err != nil {
+			return nil, err
+		}
+	}
 	conn, err := connect(ctx, target, l.opts, &l.exitsLate)
 	if err != nil {
 		return nil, err
@@ -126,6 +131,14 @@ func (l *Launcher) connect(ctx context.Context, target transport.Target) (*Conn,
 	l.instances = append(l.instances, conn)
 	l.mu.Unlock()
 	return conn, nil
+}
+
+// restart starts a server at a URL again. It ends the sessions with the server.
+func (l *Launcher) restart(ctx context.Context) error {
+	for _, c := range l.snapshot() {
+		c.Kill()
+	}
+	return l.target.Process().Restart(ctx)
 }
 
 // startSpare starts the spare if another instance is expected and instances may run

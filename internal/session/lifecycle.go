@@ -55,7 +55,12 @@ func describeAnswer(e wire.Entry) string {
 func requestOpening(ctx context.Context, s *Session, method string, params Params, within time.Duration) (o Opening) {
 	began := time.Now()
 	id := s.NextID()
-	at, err := s.Send(ctx, wire.EncodeCall(id, method, params))
+	raw := wire.EncodeCall(id, method, params)
+	if o.Err = s.checkGivenUp(raw); o.Err != nil {
+		o.Reason = o.Err.Error()
+		return o
+	}
+	at, err := s.Send(ctx, raw)
 	switch {
 	case err == nil:
 		o.Answer, err = s.AwaitAnswer(ctx, at, id, within)

@@ -1,10 +1,12 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -22,28 +24,88 @@ const (
 	Dead      Liveness = "dead"
 )
 
-// CheckLiveness sends a request that a conforming peer answers at any time, and
-// returns the state of the peer.
+// CheckLiveness sends a request that a conforming peer answers at any time, or one that
+// the peer answered before, and returns the state of the peer.
 func (s *Session) CheckLiveness(ctx context.Context) Liveness {
 	if s.exitError() != nil {
 		return Dead
 	}
+	for _, method := range s.livenessMethods() {
+		if s.answers(ctx, method) {
+			s.useForLiveness(method)
+			return Alive
+		}
+		if s.exitError() != nil {
+			return Dead
+		}
+	}
+	return OutOfSync
+}
+
+// answers reports whether the peer answers a request without params, which is not
+// counted as a use of the method.
+func (s *Session) answers(ctx context.Context, method string) bool {
 	id := s.NextID()
-	at, err := s.Send(ctx, wire.EncodeCall(id, s.Rev.Facts().BarrierMethod, s.lifecycle.addRequestMeta(nil)))
+	at, err := s.Send(ctx, wire.EncodeCall(id, method, s.lifecycle.addRequestMeta(nil)))
 	if err == nil {
 		_, err = s.AwaitAnswer(ctx, at, id, s.opts.Timeout)
 	}
 	var refusal *HTTPStatusError
 	var tooLong *AnswerTooLongError
 	rateLimited := errors.As(err, &refusal) && refusal.Status == http.StatusTooManyRequests
-	switch {
-	case err == nil, errors.As(err, &tooLong), rateLimited:
-		return Alive
-	case s.exitError() != nil:
-		return Dead
-	default:
-		return OutOfSync
+	return err == nil || errors.As(err, &tooLong) || rateLimited
+}
+
+// livenessMethods returns the methods that show whether the peer still answers: the
+// barrier of the revision, then one that the peer answered in this session; or the one
+// that showed it where the barrier was not answered.
+func (s *Session) livenessMethods() []string {
+	if s.alternative != nil {
+		if method := s.alternative.Load(); method != nil {
+			return []string{*method}
+		}
 	}
+	barrier := s.Rev.Facts().BarrierMethod
+	if s.checkGivenUp(wire.EncodeCall(wire.IntID(1), barrier, nil)) != nil {
+		return []string{cmp.Or(s.answeredMethod(), s.declaredList(), barrier)}
+	}
+	if answered := s.answeredMethod(); answered != "" {
+		return []string{barrier, answered}
+	}
+	return []string{barrier}
+}
+
+// declaredList returns the method of a list that the peer declares; "" if there is none.
+func (s *Session) declaredList() string {
+	for _, capability := range []string{"tools", "prompts", "resources"} {
+		if s.Declares(capability) {
+			return capability + "/list"
+		}
+	}
+	return ""
+}
+
+// useForLiveness makes all sessions of the pool test liveness by a method, if that is
+// not the barrier of the revision.
+func (s *Session) useForLiveness(method string) {
+	if s.alternative != nil && method != s.Rev.Facts().BarrierMethod {
+		s.alternative.Store(&method)
+	}
+}
+
+// answeredMethod returns a method that changes nothing and that the peer answered in
+// this session; "" if there is none.
+func (s *Session) answeredMethod() string {
+	sent := map[string]string{}
+	for e := range s.Walk(0) {
+		switch m := e.Message; {
+		case e.From == wire.Client && m.Kind == wire.Request && strings.HasSuffix(m.Method(), "/list"):
+			sent[m.ID().Key()] = m.Method()
+		case e.From == wire.Server && m.IsResponse() && sent[m.ID().Key()] != "":
+			return sent[m.ID().Key()]
+		}
+	}
+	return ""
 }
 
 // livenessAfter returns the state of the peer after a request without an answer.

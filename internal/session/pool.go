@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
 // A Pool provides the sessions of one revision: shared sessions, which several checks
@@ -24,6 +26,9 @@ type Pool struct {
 	sessions            []*Session
 	openTimeout         time.Duration // for the first answer in a session
 	cached              map[string]any
+	givenUp             giveUpList
+	alternative         atomic.Pointer[string]
+	exits               int // how often an instance ended by itself
 }
 
 // NewPool returns a pool of sessions at a revision.
@@ -114,18 +119,28 @@ func (p *Pool) NewSessionWithHost(ctx context.Context, host *Host) (*Session, er
 }
 
 // openParallel opens a session while others are open, or after it has closed the
-// others if the target cannot run two instances at the same time.
+// others if the target cannot run two instances at the same time. It starts a server at
+// a URL again that answers no opening, if mcpcheck started it.
 func (p *Pool) openParallel(ctx context.Context, host *Host) (*Session, error) {
 	s, err := p.openNew(ctx, host)
 	if err != nil && p.launcher.SerialReason() == "" && p.launcher.RunningCount() > 0 {
 		p.launcher.forceSerial(fmt.Sprintf("a second instance beside the first failed: %v", err))
 		return p.openNew(ctx, host)
 	}
+	if err != nil && ctx.Err() == nil && p.launcher.target.Process() != nil && errors.Is(err, errUnopened) {
+		if err := p.launcher.restart(ctx); err != nil {
+			return nil, err
+		}
+		s, err = p.openNew(ctx, host)
+	}
 	if err == nil && p.launcher.RunningCount() > 1 {
 		p.launcher.allowParallel()
 	}
 	return s, err
 }
+
+// errUnopened is the error of a session whose opening was not answered.
+var errUnopened = errors.New("the opening was not answered")
 
 // Unopened returns a session on a started instance to which nothing was sent.
 func (p *Pool) Unopened(ctx context.Context) (*Session, error) { return p.UnopenedAt(ctx, p.Rev) }
@@ -146,6 +161,7 @@ func (p *Pool) take(ctx context.Context, rev spec.Revision, host *Host) (*Sessio
 
 func (p *Pool) newSession(c *Conn, rev spec.Revision, host *Host) *Session {
 	s := c.newSession(rev, host)
+	s.givenUp, s.alternative = &p.givenUp, &p.alternative
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s.firstTimeout = p.openTimeout
@@ -180,7 +196,7 @@ func (p *Pool) openSession(ctx context.Context, s *Session) (*Session, error) {
 	}
 	s.Kill()
 	if o.Err != nil {
-		return nil, fmt.Errorf("open a session at %s: %w", p.Rev, o.Err)
+		return nil, fmt.Errorf("open a session at %s: %w: %w", p.Rev, errUnopened, o.Err)
 	}
 	return nil, errors.New("open a session at " + string(p.Rev) + ": " + o.Reason)
 }
@@ -241,6 +257,24 @@ func (p *Pool) ClearCache() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cached = nil
+}
+
+// GiveUp makes the sessions of the pool send no more messages like m: StartWithID and
+// Notify return a GivenUpError instead.
+func (p *Pool) GiveUp(m wire.Message) { p.givenUp.add(m) }
+
+// CountExit counts an instance that ended or hung.
+func (p *Pool) CountExit() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.exits++
+}
+
+// ExitCount returns how many instances ended or hung.
+func (p *Pool) ExitCount() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.exits
 }
 
 // RateLimitedCount returns the number of answers with HTTP status 429 at any

@@ -24,6 +24,8 @@ type Session struct {
 	lifecycle    lifecycle
 	firstTimeout time.Duration // for the first answer of the instance
 	nextID       atomic.Int64
+	givenUp      *giveUpList             // of its pool; nil without one
+	alternative  *atomic.Pointer[string] // of its pool: the method that tests liveness in place of the barrier
 }
 
 // newSession makes a session at a revision, with a host, of a connection on which
@@ -96,9 +98,14 @@ func (s *Session) Start(ctx context.Context, method string, params Params) (*Cal
 }
 
 // StartWithID sends a request with an id of the caller. The error is a NoAnswerError
-// if the peer has ended, otherwise a NotSentError.
+// if the peer has ended, a GivenUpError if messages like it are given up, otherwise a
+// NotSentError.
 func (s *Session) StartWithID(ctx context.Context, id wire.ID, method string, params Params) (*Call, error) {
-	at, err := s.Send(ctx, wire.EncodeCall(id, method, s.lifecycle.addRequestMeta(params)))
+	raw := wire.EncodeCall(id, method, s.lifecycle.addRequestMeta(params))
+	if err := s.checkGivenUp(raw); err != nil {
+		return nil, err
+	}
+	at, err := s.Send(ctx, raw)
 	switch {
 	case err == nil:
 	case s.exitError() != nil && !errors.Is(err, context.DeadlineExceeded):
@@ -139,9 +146,22 @@ func (s *Session) Request(ctx context.Context, method string, params Params) (wi
 	return call.Answer(ctx)
 }
 
-// Notify sends a notification.
+// Notify sends a notification. The error is a GivenUpError if messages like it are given
+// up.
 func (s *Session) Notify(ctx context.Context, method string, params Params) (int, error) {
-	return s.Send(ctx, wire.EncodeCall(wire.ID{}, method, params))
+	raw := wire.EncodeCall(wire.ID{}, method, params)
+	if err := s.checkGivenUp(raw); err != nil {
+		return -1, err
+	}
+	return s.Send(ctx, raw)
+}
+
+// checkGivenUp returns a GivenUpError if a message is not to be sent.
+func (s *Session) checkGivenUp(raw []byte) error {
+	if s.givenUp == nil {
+		return nil
+	}
+	return s.givenUp.check(raw)
 }
 
 // Cancel cancels a request: with notifications/cancelled, or over streamable HTTP
@@ -162,6 +182,6 @@ func (s *Session) Cancel(ctx context.Context, c *Call) error {
 // for any answer to it. It shows nothing about earlier requests, since a server may
 // answer in any order.
 func (s *Session) AwaitBarrier(ctx context.Context) error {
-	_, err := s.Request(ctx, s.Rev.Facts().BarrierMethod, nil)
+	_, err := s.Request(ctx, s.livenessMethods()[0], nil)
 	return err
 }

@@ -134,6 +134,8 @@ type ServerProcess interface {
 	// WaitForExit waits at most the given time for a server that no longer accepts
 	// connections to end. It returns how the server ended, "" while it runs.
 	WaitForExit(within time.Duration) string
+	// Restart ends the server, if it runs, and starts it again.
+	Restart(ctx context.Context) error
 }
 
 func (s HTTPTarget) String() string { return s.Endpoint.Redacted() }

@@ -3,6 +3,7 @@ package fault
 import (
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -13,7 +14,8 @@ const completeMethod = "completion/complete"
 
 // completionFaults are the faults of server/utilities/completion.
 func completionFaults() []Fault {
-	return append(append(completionResults(), completionRequests()...), overHTTP(completionHTTP()...)...)
+	return slices.Concat(completionResults(), completionRequests(), overHTTP(completionHTTP()...),
+		[]Fault{exitsOn("completion/complete", "completion.request.survived")})
 }
 
 // onCompletion changes the completions.

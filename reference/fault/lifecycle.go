@@ -20,6 +20,12 @@ func lifecycleFaults() []Fault {
 // lifecycleHandshake are faults of the opening and the end of a session.
 func lifecycleHandshake() []Fault {
 	return []Fault{
+		newFault("exits-on-client-without-capabilities", "exits on initialize of a client without capabilities",
+			"lifecycle.initialize.survived", exitOn(func(m wire.Message) bool {
+				return m.Method() == "initialize" && len(m.Params().Get("capabilities").Map()) == 0
+			}, "the client has no capabilities")),
+		newFault("exits-on-initialized", "exits on notifications/initialized", "lifecycle.initialized.survived",
+			exitOn(isMessage(wire.Notification, "notifications/initialized"), "it exits on notifications/initialized")),
 		{
 			Name: "initialize-refused", Does: "answers initialize with an internal error",
 			CaughtBy: []string{"lifecycle.initialize.answered"},

@@ -12,7 +12,8 @@ const setLevelMethod = "logging/setLevel"
 
 // loggingFaults are the faults of server/utilities/logging.
 func loggingFaults() []Fault {
-	return slices.Concat(logMessages(), logSecrets(), logThresholds(), invalidLevels(), logRequests())
+	return slices.Concat(logMessages(), logSecrets(), logThresholds(), invalidLevels(), logRequests(),
+		[]Fault{exitsOn("logging/setLevel", "logging.level.survived")})
 }
 
 // onLog changes the params of log messages.

@@ -8,6 +8,7 @@ import (
 // pingFaults are the faults of basic/utilities/ping.
 func pingFaults() []Fault {
 	return []Fault{
+		exitsOn("ping", "ping.survived"),
 		{
 			Name: "ping-result-pong", Does: "answers ping with a result that is not empty",
 			CaughtBy: []string{"ping.answered"},

@@ -10,7 +10,8 @@ import (
 
 // promptsFaults are the faults of server/prompts.
 func promptsFaults() []Fault {
-	return slices.Concat(promptLists(), promptDefinitions(), promptMessages(), promptGets())
+	return slices.Concat(promptLists(), promptDefinitions(), promptMessages(), promptGets(),
+		[]Fault{exitsOn("prompts/list", "prompts.list.survived"), exitsOn("prompts/get", "prompts.get.survived")})
 }
 
 // onPrompt changes a prompt wherever it is listed.

@@ -10,7 +10,18 @@ import (
 // resourcesFaults are the faults of server/resources.
 func resourcesFaults() []Fault {
 	return slices.Concat(resourceLists(), resourceDefinitions(), templateDefinitions(), resourceContents(),
-		resourceReads(), invalidURIs(), overHTTP(resourcesHTTP()...))
+		resourceReads(), invalidURIs(), resourceExits(), overHTTP(resourcesHTTP()...))
+}
+
+// resourceExits are exits on requests for resources.
+func resourceExits() []Fault {
+	return []Fault{
+		exitsOn("resources/list", "resources.list.survived"),
+		exitsOn("resources/templates/list", "resources.templates.survived"),
+		exitsOn("resources/read", "resources.read.survived"),
+		exitsOn("resources/subscribe", "resources.subscribe.survived"),
+		exitsOn("resources/unsubscribe", "resources.unsubscribe.survived"),
+	}
 }
 
 // onResource changes a resource wherever it is listed.

@@ -12,7 +12,10 @@ import (
 // tasksFaults are the faults of basic/utilities/tasks.
 func tasksFaults() []Fault {
 	return slices.Concat(taskCapabilities(), taskMembers(), taskStatuses(), taskCreations(), taskResults(),
-		taskRequests(), taskRelated())
+		taskRequests(), taskRelated(), []Fault{
+			exitsOn("tasks/get", "tasks.get.survived"), exitsOn("tasks/result", "tasks.result.survived"),
+			exitsOn("tasks/list", "tasks.list.survived"), exitsOn("tasks/cancel", "tasks.cancel.survived"),
+		})
 }
 
 // onTasksCapability changes the declared capability tasks, and nothing of what is

@@ -157,7 +157,7 @@ func TestAcceptsPingsBelowRate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range judgesOf("ping.") {
+	for _, c := range judgesOf("ping.sent.") {
 		if o := check.Judge(c, spec.V2025_06_18, wire.TranscriptOf(frames)); o.State != check.Kept {
 			t.Errorf("%s is in state %d: %s", c.ID, o.State, o.Detail)
 		}

@@ -32,6 +32,9 @@ type Check struct {
 
 	// Session is the session that a probe runs in.
 	Session SessionKind
+	// ChargedWith is the method whose valid messages are charged to the check if the
+	// server ends or hangs on them, whatever check sent them; "" for none.
+	ChargedWith string
 	// Malforms: the probe sends messages that break the schema on purpose.
 	Malforms bool
 
@@ -80,6 +83,8 @@ func (c Check) Validate() error {
 		return fmt.Errorf("check %s does not say why it is not observed (Idle)", c.ID)
 	case len(c.Rules) == 0 && c.Level != spec.Robust && c.Profile == "":
 		return fmt.Errorf("check %s claims no rule", c.ID)
+	case c.ChargedWith != "" && c.Level != spec.Robust:
+		return fmt.Errorf("check %s: no clause forbids that a server ends on %s", c.ID, c.ChargedWith)
 	case c.Spec != "" && c.Level != spec.Robust && c.Profile == "":
 		return fmt.Errorf("check %s: sections come from its rules", c.ID)
 	}

@@ -82,6 +82,7 @@ type Posting struct {
 // Together sends several requests at once and returns their exchanges in the order
 // given when the head of each response has arrived; nil for a request without one.
 func (h HTTP) Together(posts []Posting) []*PendingExchange {
+	h.t.out.crafted = true
 	out := make([]*PendingExchange, len(posts))
 	var all sync.WaitGroup
 	for i, p := range posts {
@@ -112,6 +113,7 @@ func (h HTTP) Together(posts []Posting) []*PendingExchange {
 // PostAt is like TryPost but connects to another address of the server's machine;
 // the request keeps the name of the server.
 func (h HTTP) PostAt(address netip.Addr, raw string, edits ...Edit) (*PendingExchange, error) {
+	h.t.out.crafted = true
 	r, err := h.t.s.NewPostRequest(h.t.ctx, []byte(raw))
 	var x *PendingExchange
 	if err == nil {
@@ -134,6 +136,7 @@ func (h HTTP) Addresses() []netip.Addr { return h.t.s.LocalAddresses() }
 func (h HTTP) URL() *url.URL { return h.t.s.Endpoint() }
 
 func (t *T) tryExchange(r transport.HTTPRequest, err error, edits []Edit) (*PendingExchange, error) {
+	t.out.crafted = true
 	if err == nil {
 		for _, edit := range edits {
 			edit(&r)

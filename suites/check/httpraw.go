@@ -65,6 +65,7 @@ func (h HTTP) RawAll(within time.Duration, n int, pieces ...string) (replies []*
 }
 
 func (t *T) rawHTTP(ctx context.Context, n int, pieces []string) (replies []*RawReply, err error) {
+	t.out.crafted = true
 	conn, err := t.s.OpenRawConn(ctx)
 	if err != nil {
 		return nil, err

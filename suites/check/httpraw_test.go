@@ -39,7 +39,9 @@ func rawHandle(t *testing.T, url string, o transport.HTTPOptions) *T {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	return &T{Rev: s.Rev, Facts: s.Rev.Facts(), ctx: t.Context(), s: s, pool: p, out: &Outcome{}, mark: -1}
+	return &T{
+		Rev: s.Rev, Facts: s.Rev.Facts(), ctx: t.Context(), s: s, pool: p, out: &Outcome{}, mark: -1, others: &[]*T{},
+	}
 }
 
 // serveBytes accepts connections and serves each by a function.

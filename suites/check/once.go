@@ -18,14 +18,29 @@ func (k Key[V]) For(what string) Key[V] { return Key[V]{k.name + " " + what} }
 // away, the next check calls it again.
 func Once[V any](t *T, key Key[V], compute func() V) V {
 	if v, ok := t.pool.Cached(key.name); ok {
+		noteIncomplete(t, key)
 		return v.(V)
 	}
 	limited := t.pool.RateLimitedCount()
 	v := compute()
+	if t.out.gaveUp != "" {
+		t.pool.Cache(key.name+withoutKey, t.out.gaveUp)
+	}
 	if t.pool.RateLimitedCount() == limited {
 		t.pool.Cache(key.name, v)
 	}
 	return v
+}
+
+// withoutKey is the suffix of the key under which the method is stored whose messages a
+// result lacks because they were given up.
+const withoutKey = " without"
+
+// noteIncomplete records that a shared result lacks messages that were given up.
+func noteIncomplete[V any](t *T, key Key[V]) {
+	if method, ok := t.pool.Cached(key.name + withoutKey); ok {
+		t.out.gaveUp = method.(string)
+	}
 }
 
 // inSession is a value and the session in which it was computed.
@@ -40,6 +55,7 @@ type inSession[V any] struct {
 func OnceInSession[V any](t *T, key Key[V], compute func() V) V {
 	kept := Key[inSession[V]](key)
 	if known, ok := Cached(t, kept); ok && known.session.ConnectionError() == nil {
+		noteIncomplete(t, key)
 		return known.value
 	}
 	t.pool.Drop(key.name)

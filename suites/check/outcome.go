@@ -35,8 +35,13 @@ type Outcome struct {
 	Hint         string // what would make it observed
 	Took         time.Duration
 	EndedSession bool             // the session no longer answered after it
+	Charges      []Charge         // violations of other checks that it came upon
 	Frames       []wire.Frame     // of the session, for a state other than Kept
+	EndedOn      []string         // the methods of the messages that the server may have ended on
+	gaveUp       string           // a method whose message was not sent again; "" for none
 	unsent       bool             // a stimulus could not be sent
+	crafted      bool             // it sent what is no valid use on purpose
+	hung         *session.Session // in which the server answered no further request; or nil
 	saw          int              // evidence that the rule was kept
 	forbidden    []awaitedMessage // messages that must not come until the sessions end
 	awaited      []awaitedMessage // missing messages, which may come until the sessions end

@@ -18,6 +18,9 @@ type Env struct {
 	Pool  *session.Pool
 	Allow func(tool string) bool // allows tools that are not read-only; nil for none
 	Given Given                  // what the user gives for the target
+	// ChargedTo returns the check that reports a server that ends on valid messages of a
+	// method; "" if there is none. It may be nil.
+	ChargedTo func(method string) string
 }
 
 // Applies returns why a check does not apply to the server, or "". What depends on the
@@ -34,39 +37,95 @@ func Applies(c Check, rev spec.Revision, declares func(string) bool) (why string
 // outcome says so. Over HTTP a server may end a session at any time, and the client
 // must open another one (basic/transports#session-management): the check is only
 // charged if that session ends too.
+//
+// If the server ends or hangs, the body is repeated in a new instance. A server that ends
+// there again on a message that breaks a rule fails the check. One that ends on valid use
+// of what it offers does not: the outcome has a Charge to the check of the method, the
+// message is not sent again, and the body is repeated without it.
 func Run(ctx context.Context, c Check, env Env) (out Outcome) {
 	began := time.Now()
 	defer func() { out.Took = time.Since(began) }()
-	out, ended := run(ctx, c, env)
-	if !ended || ctx.Err() != nil {
-		return out
+	out, lost, end := run(ctx, c, env)
+	if lost && ctx.Err() == nil {
+		env.Pool.ClearCache() // computed in the session that ended
+		first := out.Detail
+		out, _, end = run(ctx, c, env)
+		out.Notes = append(out.Notes, "the server ended the first session of this check: "+first)
 	}
+	var charges []Charge
+	for len(charges) < maxCharges && end != nil && ctx.Err() == nil {
+		if end, out = confirm(ctx, c, env, end, out); end == nil || !end.chargeable {
+			break
+		}
+		charges = append(charges, end.charge())
+		env.Pool.GiveUp(end.Suspects[0].Message)
+		out, _, end = run(ctx, c, env)
+	}
+	out.Charges = charges
+	return out
+}
+
+// maxCharges bounds how many messages of one body are charged.
+const maxCharges = 4
+
+// confirm finds out whether the message that the server ended on ends it again: alone in
+// a new instance, with the body, or with all messages of the session. It returns the end
+// that counts, nil if the server does not end again, and the outcome that counts.
+func confirm(ctx context.Context, c Check, env Env, first *serverEnd, was Outcome) (*serverEnd, Outcome) {
+	env.Pool.CountExit()
 	env.Pool.ClearCache() // computed in the session that ended
-	again, _ := run(ctx, c, env)
-	again.Notes = append(again.Notes, "the server ended the first session of this check: "+out.Detail)
-	return again
+	was.EndedOn = first.Methods()
+	was.Notes = append(was.Notes, first.notes()...)
+	reported := func(method string) bool { return env.ChargedTo != nil && env.ChargedTo(method) != "" }
+	if alone := first.Isolate(ctx, env.Pool, reported); alone != nil {
+		env.Pool.CountExit()
+		return &serverEnd{alone, true}, was
+	}
+	if first.Alone && !first.chargeable {
+		return first, was
+	}
+	out, _, again := run(ctx, c, env)
+	if again != nil {
+		env.Pool.CountExit()
+		env.Pool.ClearCache()
+		out.EndedOn = again.Methods()
+		out.Notes = append(out.Notes, again.notes()...)
+		again.Again = "again in a new instance"
+		return again, out
+	}
+	if replayed := first.Replay(ctx, env.Pool); replayed != nil {
+		env.Pool.CountExit()
+		if !first.chargeable {
+			out = was
+		}
+		return &serverEnd{replayed, first.chargeable}, out
+	}
+	out.Notes = append(out.Notes, fmt.Sprintf("the server %s once, at %s, and not when that was repeated",
+		first.Reason, first.Describe()))
+	return nil, out
 }
 
 // run is Run without the repetition. It also reports whether the server ended the
-// session, which may be the cause of the outcome.
-func run(ctx context.Context, c Check, env Env) (out Outcome, ended bool) {
+// session over HTTP, which may be the cause of the outcome, and how the server ended.
+func run(ctx context.Context, c Check, env Env) (out Outcome, lost bool, end *serverEnd) {
 	if err := ctx.Err(); err != nil {
-		return Outcome{State: NotRun, Cause: context.Cause(ctx).Error()}, false
+		return Outcome{State: NotRun, Cause: context.Cause(ctx).Error()}, false, nil
 	}
 	limited := env.Pool.RateLimitedCount()
 	s, err := sessionFor(ctx, c, env.Pool)
 	if err != nil {
 		if ctx.Err() != nil {
-			return Outcome{State: NotRun, Cause: context.Cause(ctx).Error()}, false
+			return Outcome{State: NotRun, Cause: context.Cause(ctx).Error()}, false, nil
 		}
 		if env.Pool.RateLimitedCount() > limited {
-			return rateLimitedOutcome(Outcome{Detail: err.Error()}), false
+			return rateLimitedOutcome(Outcome{Detail: err.Error()}), false, nil
 		}
-		return Outcome{State: NotRun, Cause: err.Error(), Detail: "no session could be opened for this check"}, false
+		out = Outcome{State: NotRun, Cause: err.Error(), Detail: "no session could be opened for this check"}
+		return out, false, endAtOpening(env)
 	}
 	if c.Session != UnopenedSession {
 		if why := Applies(c, s.Rev, s.Declares); why != "" {
-			return Outcome{State: NotApplicable, Detail: why}, false
+			return Outcome{State: NotApplicable, Detail: why}, false, nil
 		}
 	}
 	allow := env.Allow
@@ -75,9 +134,13 @@ func run(ctx context.Context, c Check, env Env) (out Outcome, ended bool) {
 	}
 	t := &T{
 		Rev: s.Rev, Facts: s.Rev.Facts(), ctx: ctx, s: s, pool: env.Pool, allow: allow, given: env.Given,
-		out: &Outcome{}, from: s.Len(), mark: -1, undo: &[]func(){},
+		out: &Outcome{}, from: s.Len(), mark: -1, undo: &[]func(){}, others: &[]*T{}, chargedTo: env.ChargedTo,
 	}
 	t.body(c.Probe)
+	if t.out.State == Violated && t.out.gaveUp != "" {
+		t.out.State, t.out.Cause = NotRun, t.causeOf(t.out.gaveUp)
+		t.out.Detail = "messages that it needs were not sent: " + t.out.Detail
+	}
 	if t.out.State == Kept && t.out.saw == 0 {
 		t.out.State, t.out.Detail, t.out.Hint = NotObserved, c.Idle, c.Hint
 	}
@@ -88,12 +151,21 @@ func run(ctx context.Context, c Check, env Env) (out Outcome, ended bool) {
 	if out.State == Broken {
 		out.Frames = excerpt(s.Transcript, t.from, t.mark)
 	}
-	t.checkSession(c, &out)
-	ended = (out.State == Violated || out.EndedSession) && s.EndedByServer()
-	if env.Pool.RateLimitedCount() > limited && (out.State == Violated || out.State == Kept) {
-		return rateLimitedOutcome(out), ended
+	hung := t.checkSession(c, &out)
+	if ctx.Err() == nil {
+		end = t.serverEnd(hung)
 	}
-	return out, ended
+	switch {
+	case c.Session.Alone():
+		go s.Close()
+	case out.EndedSession:
+		env.Pool.Discard(s)
+	}
+	lost = (out.State == Violated || out.EndedSession) && s.EndedByServer()
+	if env.Pool.RateLimitedCount() > limited && (out.State == Violated || out.State == Kept) {
+		return rateLimitedOutcome(out), lost, nil
+	}
+	return out, lost, end
 }
 
 // rateLimitedOutcome returns the outcome of a body that met a limit on the rate of
@@ -136,30 +208,28 @@ func (t *T) body(probe func(*T)) {
 	probe(t)
 }
 
-// checkSession prepares the sessions for the next check: it ends a session of this
-// check alone, and tests whether a shared one still answers.
-func (t *T) checkSession(c Check, out *Outcome) {
-	if c.Session.Alone() {
-		go t.s.Close()
-		return
-	}
-	if t.ctx.Err() != nil {
-		return
+// checkSession tests whether a shared session still answers, and ends it otherwise, so
+// that the next check gets another. It reports whether the server runs and answers no
+// further request.
+func (t *T) checkSession(c Check, out *Outcome) (hung bool) {
+	if c.Session.Alone() || t.ctx.Err() != nil {
+		return false
 	}
 	if t.s.ConnectionError() == nil && !c.Malforms && out.State != Violated && !out.unsent {
-		return // its last answer showed that the server still answers
+		return false // its last answer showed that the server still answers
 	}
 	live := t.s.CheckLiveness(t.ctx)
 	if live == session.Alive || t.ctx.Err() != nil {
-		return
+		return false
 	}
 	out.EndedSession = true
 	if over := t.s.ConnectionError(); over != nil {
 		out.Notes = append(out.Notes, fmt.Sprintf("the session ended: %v", over))
 	} else {
 		out.Notes = append(out.Notes, "the server answered no further request")
+		hung = true
 	}
-	t.pool.Discard(t.s)
+	return hung
 }
 
 // Judge runs a judge over one transcript.

@@ -71,5 +71,6 @@ func (t *T) handleOn(s *session.Session, err error) *T {
 	other := *t
 	other.s, other.from, other.mark = s, s.Len(), -1
 	other.Rev, other.Facts = s.Rev, s.Rev.Facts()
+	*t.others = append(*t.others, &other)
 	return &other
 }

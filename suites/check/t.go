@@ -39,6 +39,9 @@ type T struct {
 	from  int       // first frame of the body
 	mark  int       // the offending frame, or -1
 	undo  *[]func() // called when the body has ended
+
+	others    *[]*T // the handles of further sessions
+	chargedTo func(method string) string
 }
 
 // Declares reports whether the server declared a capability ("tools",
@@ -90,6 +93,7 @@ func RequireResult(t *T, method string, params Params) gjson.Result {
 // reply makes a Reply of what a session returns and marks the answer.
 func (t *T) reply(e wire.Entry, err error) Reply {
 	t.interrupted()
+	t.noteGivenUp(err)
 	if err == nil {
 		t.mark = e.Index
 	}
@@ -104,11 +108,18 @@ func (t *T) require(err error) {
 	var none *session.NoAnswerError
 	var long *session.AnswerTooLongError
 	var unsent *session.NotSentError
+	var givenUp *session.GivenUpError
 	switch {
 	case t.ctx.Err() != nil:
 		t.out.State, t.out.Cause = NotRun, context.Cause(t.ctx).Error()
 		panic(stop{})
+	case errors.As(err, &givenUp):
+		t.out.State, t.out.Detail, t.out.Cause = NotRun, givenUp.Error(), t.causeOf(givenUp.Method)
+		panic(stop{})
 	case errors.As(err, &none):
+		if none.State == session.OutOfSync {
+			t.out.hung = t.s
+		}
 		t.Fail("an answer to "+none.Method, string(none.State), "%v", err)
 	case errors.As(err, &long):
 		t.NotObserved(err.Error(), "")
@@ -123,6 +134,21 @@ func (t *T) require(err error) {
 	}
 }
 
+// noteGivenUp records that a message was not sent because it is given up.
+func (t *T) noteGivenUp(err error) {
+	if givenUp := (*session.GivenUpError)(nil); errors.As(err, &givenUp) {
+		t.out.gaveUp = givenUp.Method
+	}
+}
+
+// causeOf returns the check that reports that the server ended on messages of a method.
+func (t *T) causeOf(method string) string {
+	if t.chargedTo == nil {
+		return ""
+	}
+	return t.chargedTo(method)
+}
+
 // interrupted ends the body if the run has ended.
 func (t *T) interrupted() {
 	if t.ctx.Err() != nil {
@@ -134,7 +160,7 @@ func (t *T) interrupted() {
 func (t *T) Start(method string, params Params, id ...wire.ID) *Call {
 	of := t.s.NextID()
 	if len(id) > 0 {
-		of = id[0]
+		of, t.out.crafted = id[0], true
 	}
 	c, err := t.s.StartWithID(t.ctx, of, method, params)
 	t.require(err)
@@ -145,6 +171,7 @@ func (t *T) Start(method string, params Params, id ...wire.ID) *Call {
 func (t *T) TryStart(method string, params Params) (*Call, error) {
 	call, err := t.s.Start(t.ctx, method, params)
 	t.interrupted()
+	t.noteGivenUp(err)
 	return call, err
 }
 
@@ -182,6 +209,7 @@ func TryNotify(t *T, method string, params Params) error {
 // Send writes the bytes of one message unchanged and returns the index of its
 // frame.
 func (t *T) Send(raw string) int {
+	t.out.crafted = true
 	at, err := t.s.Send(t.ctx, []byte(raw))
 	t.require(err)
 	return at
@@ -191,6 +219,7 @@ func (t *T) Send(raw string) int {
 // of the first frame. Between two writes it calls pause, if it is not nil, with that
 // index: to wait for the answer that shows that the first chunk was read.
 func (t *T) SendChunks(pause func(first int), chunks ...string) int {
+	t.out.crafted = true
 	if pause == nil {
 		pause = func(int) {}
 	}
@@ -257,6 +286,10 @@ func Attempt(t *T, body func(*T)) {
 	attempt := *t
 	attempt.out, attempt.mark = &Outcome{}, -1
 	defer func() {
+		t.out.crafted = t.out.crafted || attempt.out.crafted
+		if attempt.out.gaveUp != "" {
+			t.out.gaveUp = attempt.out.gaveUp
+		}
 		if r := recover(); r != nil {
 			if _, ok := r.(stop); !ok {
 				panic(r)
@@ -269,6 +302,7 @@ func Attempt(t *T, body func(*T)) {
 
 // Survives fails the check if the server no longer answers.
 func (t *T) Survives(stimulus string) {
+	t.out.crafted = true
 	if live := t.s.CheckLiveness(t.ctx); live != session.Alive {
 		t.interrupted()
 		why := string(live)

@@ -39,7 +39,7 @@ func handle(t *testing.T, ctx context.Context, pool *session.Pool) *T {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	return &T{Rev: s.Rev, Facts: s.Rev.Facts(), ctx: ctx, s: s, pool: pool, allow: func(string) bool {
+	return &T{Rev: s.Rev, Facts: s.Rev.Facts(), ctx: ctx, s: s, pool: pool, others: &[]*T{}, allow: func(string) bool {
 		return false
 	}, out: &Outcome{}, from: s.Len(), mark: -1}
 }
@@ -93,8 +93,8 @@ func TestTryMethodsNeverFail(t *testing.T) {
 // Traits of a server hold at every revision, memorized values at their own revision only.
 func TestTraitsHoldAtEveryRevision(t *testing.T) {
 	launcher := session.NewLauncher(transport.InProcess{Name: "small", Serve: servePing}, session.DefaultOptions())
-	one, other := &T{pool: session.NewPool(launcher, spec.V2025_06_18)}, &T{pool: session.NewPool(launcher,
-		spec.V2025_11_25)}
+	on := func(rev spec.Revision) *T { return &T{pool: session.NewPool(launcher, rev), out: &Outcome{}} }
+	one, other := on(spec.V2025_06_18), on(spec.V2025_11_25)
 	if SetTrait(one, "slow"); !HasTrait(other, "slow") || HasTrait(other, "quick") {
 		t.Error("a trait of one revision does not hold at the other, or an unset trait holds")
 	}

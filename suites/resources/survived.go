@@ -1,0 +1,94 @@
+package resources
+
+import (
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
+)
+
+// survivalJudges returns the checks that report a server that ends or hangs on valid
+// requests of a method, whatever check sends them.
+func survivalJudges() []check.Check {
+	return []check.Check{
+		{
+			ID: "resources.list.survived",
+			Says: "the server answers resources/list and goes on; " +
+				"otherwise its clients lose it",
+			Level:       spec.Robust,
+			In:          spec.Every,
+			Needs:       "resources",
+			Spec:        "server/resources#listing-resources",
+			ChargedWith: "resources/list",
+			Idle:        "no resources/list had a result",
+			Judge: func(j *check.J) {
+				for range transcript.ResultsOf(j, "resources/list") {
+					j.Saw()
+				}
+			},
+		},
+		{
+			ID: "resources.templates.survived",
+			Says: "the server answers resources/templates/list and goes on; " +
+				"otherwise its clients lose it",
+			Level:       spec.Robust,
+			In:          spec.Every,
+			Needs:       "resources",
+			Spec:        "server/resources#resource-templates",
+			ChargedWith: "resources/templates/list",
+			Idle:        "no resources/templates/list had a result",
+			Judge: func(j *check.J) {
+				for range transcript.ResultsOf(j, "resources/templates/list") {
+					j.Saw()
+				}
+			},
+		},
+		{
+			ID: "resources.read.survived",
+			Says: "the server answers resources/read with a URI that it listed and goes on; " +
+				"otherwise its clients lose it",
+			Level:       spec.Robust,
+			In:          spec.Every,
+			Needs:       "resources",
+			Spec:        "server/resources#reading-resources",
+			ChargedWith: "resources/read",
+			Idle:        "no resources/read had a result",
+			Judge: func(j *check.J) {
+				for range transcript.ResultsOf(j, "resources/read") {
+					j.Saw()
+				}
+			},
+		},
+		{
+			ID: "resources.subscribe.survived",
+			Says: "the server answers resources/subscribe with a URI that it listed and goes on; " +
+				"otherwise its clients lose it",
+			Level:       spec.Robust,
+			In:          spec.Handshake,
+			Needs:       "resources.subscribe",
+			Spec:        "server/resources#subscriptions",
+			ChargedWith: "resources/subscribe",
+			Idle:        "no resources/subscribe had a result",
+			Judge: func(j *check.J) {
+				for range transcript.ResultsOf(j, "resources/subscribe") {
+					j.Saw()
+				}
+			},
+		},
+		{
+			ID: "resources.unsubscribe.survived",
+			Says: "the server answers resources/unsubscribe with a URI that it listed and goes on; " +
+				"otherwise its clients lose it",
+			Level:       spec.Robust,
+			In:          spec.Handshake,
+			Needs:       "resources.subscribe",
+			Spec:        "server/resources#subscriptions",
+			ChargedWith: "resources/unsubscribe",
+			Idle:        "no resources/unsubscribe had a result",
+			Judge: func(j *check.J) {
+				for range transcript.ResultsOf(j, "resources/unsubscribe") {
+					j.Saw()
+				}
+			},
+		},
+	}
+}
