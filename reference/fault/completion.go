@@ -64,6 +64,13 @@ func completionResults() []Fault {
 				failWith(spec.MethodNotFound, "Templates are not completed")),
 		},
 		{
+			Name: "completion-internal-error", Does: "answers completions of an argument with error -32603",
+			CaughtBy: []string{"completion.listed.answered"},
+			Apply: answerWhen(isCompletion(func(ref, argument server.Object) bool {
+				return ref["name"] == "recommend_book" && argument["value"] == ""
+			}), failWith(spec.InternalError, "The completion fails")),
+		},
+		{
 			Name: "completion-unwrapped", Does: "returns the values of completions without the member completion",
 			CaughtBy: []string{"completion.result"},
 			Apply: onResult(completeMethod, func(o server.Object) {

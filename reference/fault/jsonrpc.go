@@ -14,8 +14,9 @@ import (
 
 // jsonrpcFaults are the faults of basic/index#messages.
 func jsonrpcFaults() []Fault {
-	return slices.Concat(jsonrpcRequests(), unservedRequests(), jsonrpcNotifications(), jsonrpcCase(),
-		jsonrpcUnreadable(), jsonrpcResponses(), jsonrpcMethods(), jsonrpcFailures(), overHTTP(jsonrpcHTTP()...))
+	return slices.Concat(jsonrpcRequests(), unservedRequests(), jsonrpcReceived(), jsonrpcNotifications(),
+		jsonrpcCase(), jsonrpcUnreadable(), jsonrpcResponses(), jsonrpcMethods(), jsonrpcFailures(),
+		overHTTP(jsonrpcHTTP()...))
 }
 
 // unknownNotification is the notification that no server knows, as probes send it.
@@ -89,11 +90,66 @@ func unservedRequests() []Fault {
 				succeedWith(server.Object{"messages": []any{}})),
 		},
 		{
+			Name: "list-meta-refused", Does: "refuses prompts/list with a _meta that has members",
+			CaughtBy: []string{"jsonrpc.params.empty"},
+			Apply: answerWhen(func(r *server.Request) bool {
+				return r.Method == "prompts/list" && metaOf(r)["mcpcheck.dev/note"] != nil
+			}, failWith(spec.InvalidParams, "The list has no parameters")),
+		},
+		{
+			Name: "ill-typed-params-code", Does: "answers prompts/get with a number as name with error 0",
+			CaughtBy: []string{"jsonrpc.params.code"},
+			Apply:    recode("prompts/get", isIllTyped("name"), 0),
+		},
+		{
+			Name: "ill-typed-params-unanswered", Does: "does not answer prompts/get with a number as name",
+			CaughtBy: []string{"jsonrpc.params.survived"},
+			Apply: withhold(isErrorWhen(func(r *server.Request) bool {
+				return r.Method == "prompts/get" && isIllTyped("name")(r, nil)
+			})),
+		},
+		{
 			Name: "uri-missing-read", Does: "reads a resource where resources/read has no uri",
 			CaughtBy: []string{"jsonrpc.params.invalid"},
 			Apply: onRequestWhen(lacksParam("resources/read", "uri"), func(r *server.Request) {
 				r.Params["uri"] = hoursURI
 			}),
+		},
+	}
+}
+
+// isIllTyped matches errors for requests one of whose params is present and no string.
+func isIllTyped(param string) errorMatcher {
+	return func(r *server.Request, _ *server.Error) bool {
+		_, text := r.Params[param].(string)
+		return r.Params[param] != nil && !text
+	}
+}
+
+// jsonrpcReceived are faults in how responses to requests that were not sent are
+// received.
+func jsonrpcReceived() []Fault {
+	hasID := func(id string) messageMatcher {
+		return func(m wire.Message) bool { return m.IsResponse() && m.ID().Raw == id }
+	}
+	answer := func(m wire.Message, out server.FrameSink) {
+		out(frameOf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Unknown method"}}`, m.ID().Raw))
+	}
+	return []Fault{
+		{
+			Name: "answers-results", Does: "answers a result for no request with error -32601",
+			CaughtBy: []string{"jsonrpc.response.silent"},
+			Apply:    onLine(hasID(`""`), answer),
+		},
+		{
+			Name: "answers-errors", Does: "answers an error for no request with error -32601",
+			CaughtBy: []string{"jsonrpc.response.error.silent"},
+			Apply:    onLine(hasID(`"mcpcheck-failed"`), answer),
+		},
+		{
+			Name: "exits-on-response", Does: "exits on a response to no request",
+			CaughtBy: []string{"jsonrpc.response.survived"},
+			Apply:    exitOn(hasID("-7"), "nothing was requested"),
 		},
 	}
 }

@@ -70,6 +70,12 @@ func lifecycleHandshake() []Fault {
 			}),
 		},
 		{
+			Name: "serves-before-initialize", Does: "lists nothing before initialize instead of refusing the request",
+			CaughtBy: []string{"lifecycle.initialize.first"},
+			Apply: errorToResult("tools/list", hasMessage("The session is not initialized"),
+				succeedWithOnly(server.Object{"tools": []any{}})),
+		},
+		{
 			Name: "initialize-params-optional", Does: "accepts an initialize without clientInfo",
 			CaughtBy: []string{"lifecycle.initialize.params"},
 			Apply: onRequestWhen(lacksParam("initialize", "clientInfo"), func(r *server.Request) {
@@ -120,6 +126,11 @@ func (e endlessReader) Read(b []byte) (int, error) {
 // lifecycleCapabilities are faults of what the server declares.
 func lifecycleCapabilities() []Fault {
 	return []Fault{
+		{
+			Name: "declares-sampling", Does: "declares sampling, a capability of clients",
+			CaughtBy: []string{"lifecycle.capabilities.client-only"},
+			Apply:    onDeclared(set("sampling", server.Object{})),
+		},
 		{
 			Name: "server-version-number", Does: "writes its own version as a number",
 			CaughtBy: []string{"lifecycle.server-info.fields"},

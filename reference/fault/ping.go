@@ -24,6 +24,13 @@ func pingFaults() []Fault {
 				return server.Object{}, nil
 			}),
 		},
+		{
+			Name: "early-ping-refused", Does: "refuses a ping before initialize",
+			CaughtBy: []string{"ping.opening.answered"},
+			Apply: answerWhen(func(r *server.Request) bool {
+				return r.Method == "ping" && r.Session.Revision() == ""
+			}, failWith(spec.InvalidRequest, "The session is not initialized")),
+		},
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 // promptsFaults are the faults of server/prompts.
 func promptsFaults() []Fault {
-	return slices.Concat(promptLists(), promptDefinitions(), promptMessages(), promptGets(),
+	return slices.Concat(promptLists(), promptDefinitions(), promptMessages(), listedPrompts(), promptGets(),
 		[]Fault{exitsOn("prompts/list", "prompts.list.survived"), exitsOn("prompts/get", "prompts.get.survived")})
 }
 
@@ -30,6 +30,11 @@ func addPrompt(list server.Object, name string) {
 // #list-changed-notification.
 func promptLists() []Fault {
 	return []Fault{
+		{
+			Name: "prompts-list-broken", Does: "answers prompts/list with an error, in earlier revisions",
+			CaughtBy: []string{"prompts.list.succeeds"},
+			Apply:    answerInstead("prompts/list", failWith(spec.InternalError, "There is no list")),
+		},
 		{
 			Name: "prompts-undeclared", Does: "lists prompts without declaring the capability",
 			CaughtBy: []string{"prompts.capability.declared"},
@@ -157,6 +162,24 @@ func promptMessages() []Fault {
 			Name: "prompt-resource-untyped", Does: "embeds a resource in a prompt without a mimeType",
 			CaughtBy: []string{"prompts.resource.type"},
 			Apply:    onPromptResource(remove("mimeType")),
+		},
+	}
+}
+
+// listedPrompts are faults in how requests for listed prompts are answered.
+func listedPrompts() []Fault {
+	return []Fault{
+		{
+			Name: "listed-prompt-fails", Does: "answers the request for a listed prompt with an error",
+			CaughtBy: []string{"prompts.listed.answered"},
+			Apply:    answerWhen(isPromptGet("daily_quiz"), failWith(spec.InternalError, "There is no quiz")),
+		},
+		{
+			Name: "prompt-arguments-expected", Does: "refuses the request for a prompt without the member arguments",
+			CaughtBy: []string{"prompts.get.arguments.optional"},
+			Apply: answerWhen(func(r *server.Request) bool {
+				return isPromptGet("daily_quiz")(r) && r.Params["arguments"] == nil
+			}, failWith(spec.InvalidParams, "The arguments are missing")),
 		},
 	}
 }

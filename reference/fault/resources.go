@@ -45,6 +45,16 @@ func resourceLists() []Fault {
 	embedded := map[string]string{"tools.result.embedded": "one of its tools embeds resources"}
 	return []Fault{
 		{
+			Name: "resources-list-broken", Does: "answers resources/list with an error, in earlier revisions",
+			CaughtBy: []string{"resources.list.succeeds"},
+			Apply:    answerInstead("resources/list", failWith(spec.InternalError, "There is no list")),
+		},
+		{
+			Name: "templates-unknown", Does: "answers resources/templates/list with error -32601",
+			CaughtBy: []string{"resources.templates.succeeds"},
+			Apply:    answerInstead("resources/templates/list", unknownMethod),
+		},
+		{
 			Name: "resources-undeclared", Does: "lists resources without declaring the capability",
 			CaughtBy: []string{"resources.capability.declared"}, Also: embedded,
 			Apply: undeclaredList("resources"),

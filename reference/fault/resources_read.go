@@ -143,6 +143,13 @@ func invalidURIs() []Fault {
 			Apply:    recode("resources/read", withoutURI, spec.InternalError),
 		},
 		{
+			Name: "non-uri-internal-error", Does: "answers the read of a text that is not a URI with error -32603",
+			CaughtBy: []string{"resources.read.uri.code"},
+			Apply: recode("resources/read", func(r *server.Request, e *server.Error) bool {
+				return strings.HasSuffix(e.Message, "is no usable URI") && r.Params["uri"] != nil
+			}, spec.InternalError),
+		},
+		{
 			Name: "any-text-read", Does: "reads a resource for a text that is not a URI",
 			CaughtBy: []string{"resources.read.uri.validated"},
 			Apply: onRequest("resources/read", func(r *server.Request) {

@@ -64,6 +64,13 @@ func toolDefinitions() []Fault {
 			CaughtBy: []string{"tools.annotations.types"},
 			Apply:    onScanCard(set("annotations", server.Object{"readOnlyHint": "yes"})),
 		},
+		{
+			Name: "tool-schema-in-annotations", Does: "lists the schema of the arguments of a tool as its annotations",
+			CaughtBy: []string{"tools.annotations.schema"},
+			Apply: onScanCard(set("annotations", server.Object{
+				"type": "object", "properties": server.Object{"card": server.Object{"type": "string"}},
+			})),
+		},
 	}
 }
 
@@ -113,6 +120,11 @@ func toolSchemas() []Fault {
 // #list-changed-notification.
 func toolLists() []Fault {
 	return []Fault{
+		{
+			Name: "tools-list-broken", Does: "answers tools/list with an error, in earlier revisions",
+			CaughtBy: []string{"tools.list.succeeds"},
+			Apply:    answerInstead("tools/list", failWith(spec.InternalError, "There is no list")),
+		},
 		{
 			Name: "tools-undeclared", Does: "lists tools without declaring the capability",
 			CaughtBy: []string{"tools.capability.declared"},
@@ -194,6 +206,18 @@ func toolCalls() []Fault {
 			Name: "unknown-tool-as-result", Does: "reports an unknown tool in a result",
 			CaughtBy: []string{"tools.call.unknown"},
 			Apply:    errorToResult("tools/call", hasMessage("Unknown tool"), reportFailure("Unknown tool")),
+		},
+		{
+			Name: "unknown-tool-internal-error", Does: "answers a call of an unknown tool with error -32603",
+			CaughtBy: []string{"tools.call.unknown.code"},
+			Apply:    recode("tools/call", hasMessage("Unknown tool"), spec.InternalError),
+		},
+		{
+			Name: "absent-arguments-refused", Does: "refuses the call of a tool without the member arguments",
+			CaughtBy: []string{"tools.call.arguments.optional"},
+			Apply: answerWhen(func(r *server.Request) bool {
+				return isCall("opening_hours")(r) && r.Params["arguments"] == nil
+			}, failWith(spec.InvalidParams, "The arguments are missing")),
 		},
 		{
 			Name: "no-tools-as-result", Does: "has no tools and reports that in the result of a call",

@@ -66,6 +66,13 @@ func listSearchSchema(keywords server.Object) apply {
 func toolResults() []Fault {
 	return []Fault{
 		{
+			Name: "own-result-rejected", Does: "rejects the result of a tool",
+			CaughtBy: []string{"tools.result.rejected"},
+			Apply: answerWhen(func(r *server.Request) bool {
+				return isCall("opening_hours")(r) && r.Params["task"] == nil
+			}, reportFailure("Output validation error: the result has no structuredContent")),
+		},
+		{
 			Name: "result-without-content", Does: "leaves content out of a result",
 			CaughtBy: []string{"tools.result.content"},
 			Apply:    onCall("opening_hours", remove("content")),

@@ -109,6 +109,25 @@ var toolCases = map[string]struct {
 	"page without a cursor": {
 		"pagination.next-cursor.string", spec.V2025_06_18, listedTool(`{"type":"object"}`), check.NotObserved,
 	},
+	"error about the input of a tool": {
+		"tools.result.rejected", spec.V2025_06_18,
+		calledTool(`{"name":"look"}`, `{"content":[{"type":"text","text":"Input validation error: no path"}],`+
+			`"isError":true}`), check.Kept,
+	},
+	"result about the validation of outputs": {
+		"tools.result.rejected", spec.V2025_06_18,
+		calledTool(`{"name":"look"}`, `{"content":[{"type":"text","text":"Output validation error: a book"}]}`),
+		check.Kept,
+	},
+	"annotations with the schema of inputSchema": {
+		"tools.annotations.schema", spec.V2025_06_18,
+		listedTool(`{"type":"object","properties":{"a":{}}},"annotations":{"type":"object","properties":{"a":{}}}`),
+		check.Kept,
+	},
+	"annotations with further members": {
+		"tools.annotations.schema", spec.V2025_06_18,
+		listedTool(`{"type":"object"},"annotations":{"type":"reader","properties":{"a":{}}}`), check.Kept,
+	},
 	"tool without annotations": {
 		"tools.annotations.types", spec.V2025_06_18, listedTool(`{"type":"object"}`), check.NotObserved,
 	},

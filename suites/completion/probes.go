@@ -111,6 +111,32 @@ func resultProbes() []check.Check {
 			},
 		},
 		{
+			ID: "completion.listed.answered",
+			Says: "completing an argument of a listed prompt or template is no internal error, after which clients" +
+				" propose nothing",
+			Level: spec.Robust,
+			In:    spec.Every,
+			Spec:  "server/utilities/completion#error-handling",
+			Idle:  noResult,
+			Hint:  offerValues,
+			// A server may refuse to complete an argument, and then returns another error
+			// or no values. An internal error is confirmed by a second request.
+			Probe: func(t *check.T) {
+				for _, c := range completed(t) {
+					code, _ := c.Answer.Message.ErrorCode()
+					switch {
+					case code == spec.InternalError:
+						if r := t.Try("completion/complete", c.Params(t)); r.Err == nil {
+							match.Expect(t, r).NotTo(match.BeError(spec.InternalError), "%q of %s, completed twice",
+								wire.Clip(c.Name, 80), wire.Clip(describe(c.Of), 120))
+						}
+					case c.Answer.Message.Kind == wire.Result:
+						t.Saw()
+					}
+				}
+			},
+		},
+		{
 			ID:    "completion.relevance",
 			Says:  "a completion lists the value that the client sent before other values",
 			Level: spec.Should,

@@ -3,6 +3,7 @@ package expect
 import (
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
@@ -51,6 +52,23 @@ func ListAnswered(t *check.T, l offer.List) {
 	}
 	t.Mark(w.Last)
 	t.Fail("a result", w.Failure, "%s was answered with %s", l.Method, w.Failure)
+}
+
+// ListSucceeds judges that the first page of a list is a result. It does not judge an
+// unknown method or a missing answer, which lifecycle.capabilities.served judges.
+func ListSucceeds(t *check.T, l offer.List) {
+	w := offer.WalkOnce(t, l)
+	m := w.Last.Message
+	if len(w.Pages) == 0 && m.Kind == wire.Error {
+		m = t.Try(l.Method, nil).Message // an error may be of the moment
+	}
+	code, isError := m.ErrorCode()
+	switch {
+	case len(w.Pages) > 0 || m.Kind == wire.Result:
+		t.Saw()
+	case isError && code != spec.MethodNotFound:
+		t.Fail("a result", m.Summary(), "%s was answered twice with an error", l.Method)
+	}
 }
 
 // listTwice holds the names of a list before and after requests that only read.

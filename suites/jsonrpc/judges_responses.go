@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -34,6 +35,7 @@ func responseJudges() []check.Check {
 						j.Fail(e, "a result carries %s", m.ID())
 					case j.HasRequest(e):
 						j.Saw()
+					case answersResponse(j, e): // jsonrpc.response.silent judges it
 					case m.Kind == wire.Result && !mayAnswerUnreadable(j, e) || !j.HasUnreadableBefore(e):
 						j.Fail(e, "the %s carries id %s, which no request had", m.Kind, wire.Clip(m.ID().String(), 80))
 					}
@@ -118,6 +120,14 @@ func responseJudges() []check.Check {
 			},
 		},
 	}
+}
+
+// answersResponse reports whether a response before this one, from the other side, has
+// its id, and no request has.
+func answersResponse(j *check.J, answer wire.Entry) bool {
+	return slices.ContainsFunc(j.EntriesBefore(answer), func(e wire.Entry) bool {
+		return e.From != j.Of && e.Message.IsResponse() && e.Message.ID().Equal(answer.Message.ID())
+	})
 }
 
 // allIDs returns the ids of a message: either of a duplicate member may count.

@@ -18,7 +18,9 @@ const (
 
 // probes returns the probes of basic/index#messages (basic/messages in 2024-11-05): how
 // a server answers requests, notifications and malformed messages.
-func probes() []check.Check { return slices.Concat(messageProbes(), malformedProbes()) }
+func probes() []check.Check {
+	return slices.Concat(messageProbes(), responseProbes(), paramsProbes(), malformedProbes())
+}
 
 // messageProbes returns the probes that send well-formed messages.
 func messageProbes() []check.Check {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/internal/match"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
@@ -126,7 +127,10 @@ func malformedProbes() []check.Check {
 // is not JSON.
 func expectTextRefused(t *check.T, from int) {
 	const what = "text that is not JSON"
-	t.Survives("a line that is not JSON")
+	if t.Transport() == transport.Stdio && t.Try(t.Facts.BarrierMethod, nil).Err != nil {
+		t.NotObserved("the server answers nothing after it, which stdio.invalid-line.survived judges", "")
+	}
+	t.Survives(what)
 	if status := t.HTTP().Status(from); t.Facts.Stateless && status >= 300 && !posting.IsUnavailable(status) {
 		t.Note("%s was answered by HTTP alone, with status %d", what, status)
 		return

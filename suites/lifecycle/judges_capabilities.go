@@ -39,6 +39,27 @@ func capabilityJudges() []check.Check {
 				})
 			},
 		},
+		{
+			ID: "lifecycle.capabilities.client-only",
+			Says: "the server declares no capability that the schema defines for clients alone, such as sampling:" +
+				" it has no effect, and misleads about what the server offers",
+			Level: spec.Robust,
+			In:    spec.Every,
+			Spec:  "schema.ts#ServerCapabilities",
+			Idle:  "the server declared no capabilities",
+			// The set of capabilities is open, so that no clause forbids a further one.
+			Judge: func(j *check.J) {
+				check.Each(j, transcript.ResultsOf(j, transcript.OpeningMethod(j)), func(e wire.Entry) bool {
+					capabilities := e.Message.Result().Get("capabilities")
+					for _, name := range []string{"roots", "sampling", "elicitation"} {
+						if capabilities.Get(name).Exists() {
+							j.Fail(e, "the server declares %s, a capability of clients", name)
+						}
+					}
+					return capabilities.IsObject()
+				})
+			},
+		},
 		undeclaredJudge(),
 		advisedUndeclaredJudge(),
 		{

@@ -3,8 +3,10 @@ package lifecycle
 import (
 	"github.com/mcpcheck/mcpcheck/internal/match"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
 
@@ -79,6 +81,33 @@ func probes() []check.Check {
 					return m.Kind == wire.Request && m.Method() != "ping"
 				})
 				t.Saw()
+			},
+		},
+		{
+			ID: "lifecycle.initialize.first",
+			Says: "the server serves no list before initialize: no version and no capabilities are agreed on," +
+				" and a client that forgets initialize would not notice",
+			Level: spec.Robust,
+			In:    spec.Handshake,
+			On:    transport.OnStdio, // over HTTP a server without sessions cannot know what came before
+			Spec:  "basic/lifecycle#initialization",
+			Idle:  "the server serves no list after initialize",
+			Hint:  "declare tools, prompts or resources",
+			// The clause binds both sides, but only the client sends initialize. Whatever the
+			// server does instead of serving the list refuses the request.
+			Probe: func(t *check.T) {
+				for _, l := range offer.Lists(t) {
+					if len(offer.WalkOnce(t, l).Pages) == 0 {
+						continue
+					}
+					early := t.Sessions().Unopened()
+					defer early.Sessions().CloseLater()
+					if r := early.Try(l.Method, nil); r.Err == nil {
+						match.Expect(early, r).NotTo(match.BeResult(), "%s was sent before initialize", l.Method)
+					}
+					t.Saw()
+					return
+				}
 			},
 		},
 		{

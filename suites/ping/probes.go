@@ -3,6 +3,7 @@ package ping
 import (
 	"github.com/mcpcheck/mcpcheck/internal/match"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
@@ -26,6 +27,22 @@ func probes() []check.Check {
 					}
 					t.Saw()
 				}
+			},
+		},
+		{
+			ID:      "ping.opening.answered",
+			Says:    "the server answers a ping before initialize, and can be opened after it: a client may send one",
+			Level:   spec.Robust,
+			In:      spec.Handshake,
+			On:      transport.OnStdio | transport.OnSSE, // over HTTP no session carries it
+			Session: check.UnopenedSession,
+			Spec:    "basic/lifecycle#initialization",
+			Idle:    "no ping was sent",
+			Probe: func(t *check.T) {
+				match.Expect(t, t.Request("ping", nil)).To(match.BeResult(), "ping before initialize")
+				m := t.Request("initialize", check.InitializeParams(string(t.Rev)))
+				match.Expect(t, m).To(match.BeResult(), "initialize after a ping")
+				t.Saw()
 			},
 		},
 	}

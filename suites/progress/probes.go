@@ -24,7 +24,7 @@ func probes() []check.Check {
 				if m := t.Request(t.Facts.BarrierMethod, check.Params{"_meta": check.Params{}}); m.Kind != wire.Result {
 					t.NotObserved(t.Facts.BarrierMethod+" without a token was answered with "+m.Summary(), "")
 				}
-				for _, token := range []any{"mcpcheck-token", 20} {
+				for _, token := range []any{"mcpcheck-token", 20, 0, -1, ""} {
 					m := t.Request(t.Facts.BarrierMethod, check.Params{"_meta": check.Params{"progressToken": token}})
 					if m.Kind != wire.Result {
 						t.Fail("a result, as without a token", m.Summary(),

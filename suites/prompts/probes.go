@@ -1,6 +1,8 @@
 package prompts
 
 import (
+	"slices"
+
 	"github.com/tidwall/gjson"
 
 	"github.com/mcpcheck/mcpcheck/internal/match"
@@ -52,6 +54,51 @@ func probes() []check.Check {
 			Probe: func(t *check.T) { expect.ListedEverywhere(t, offer.PromptsList) },
 		},
 		{
+			ID:    "prompts.list.succeeds",
+			Says:  "prompts/list does not fail on a server that declares prompts: clients begin with it",
+			Level: spec.Robust,
+			In:    spec.Handshake, // since 2026-07-28 prompts.list.answered judges it
+			Needs: "prompts",
+			Spec:  "server/prompts#listing-prompts",
+			Idle:  noList,
+			Probe: func(t *check.T) { expect.ListSucceeds(t, offer.PromptsList) },
+		},
+		{
+			ID:    "prompts.listed.answered",
+			Says:  "a listed prompt that requires no argument can be got: users choose it from the list",
+			Level: spec.Robust,
+			In:    spec.Every,
+			Needs: "prompts",
+			Spec:  "server/prompts#getting-a-prompt",
+			Idle:  "no listed prompt that requires no argument was requested",
+			Hint:  "list a prompt that requires no argument",
+			// Some errors ask the client for more. Any other is confirmed by a second
+			// request, if the prompt is still listed.
+			Probe: func(t *check.T) {
+				for _, u := range usage.UseOffer(t).Prompts {
+					code, _ := u.Answer.Message.ErrorCode()
+					switch {
+					case u.Err != nil || u.Params["arguments"] != nil || code == spec.MissingClientCapability ||
+						code == spec.LegacyURLElicitationError:
+						continue
+					case u.Answer.Message.Kind == wire.Result:
+						t.Saw()
+						continue
+					case t.Try("prompts/get", check.Merge(u.Params, noArguments)).Succeeded():
+						continue // prompts.get.arguments.optional judges it
+					}
+					name := u.Entry.Get("name").Str
+					if !slices.Contains(offer.PromptsList.Names(offer.WalkNow(t, offer.PromptsList).Items()), name) {
+						continue
+					}
+					if r := t.Try("prompts/get", u.Params); r.Err == nil {
+						match.Expect(t, r).To(match.BeResult(), "prompts/get for the listed prompt %q",
+							wire.Clip(name, 80))
+					}
+				}
+			},
+		},
+		{
 			ID:    "prompts.get.unknown",
 			Says:  "the server answers prompts/get for a prompt that does not exist with error -32602",
 			Level: spec.Should,
@@ -95,6 +142,26 @@ func probes() []check.Check {
 			},
 		},
 		{
+			ID:    "prompts.get.arguments.optional",
+			Says:  "a prompt that requires no argument is returned alike without arguments and with empty ones",
+			Level: spec.Robust,
+			In:    spec.Every,
+			Needs: "prompts",
+			Spec:  "server/prompts#getting-a-prompt",
+			Idle:  "no prompt that requires no argument was returned",
+			Hint:  "list a prompt that requires no argument",
+			// Clients leave out what is optional, or not. A difference is confirmed by a second
+			// pair of requests.
+			Probe: func(t *check.T) {
+				for _, u := range usage.UseOffer(t).Prompts {
+					if u.Err != nil || u.Params["arguments"] != nil {
+						continue
+					}
+					expect.ArgumentsOptional(t, "prompts/get", u.Entry.Get("name").Str)
+				}
+			},
+		},
+		{
 			ID:       "prompts.get.arguments.validated",
 			Says:     "the server refuses prompts/get with an argument that is not a string",
 			Level:    spec.Should,
@@ -133,6 +200,9 @@ func probes() []check.Check {
 		},
 	}
 }
+
+// noArguments holds the empty arguments of a prompt.
+var noArguments = check.Params{"arguments": check.Params{}}
 
 // lastRequiredArgument returns the name of the last required argument of a prompt; ""
 // if there is none.

@@ -7,6 +7,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/mcpcheck/mcpcheck/internal/format"
+	"github.com/mcpcheck/mcpcheck/internal/match"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
@@ -52,6 +53,31 @@ func probesOfLists() []check.Check {
 			Rules: []string{"resources-list-not-per-connection"},
 			Idle:  noList,
 			Probe: func(t *check.T) { expect.ListedEverywhere(t, offer.ResourcesList) },
+		},
+		{
+			ID:    "resources.list.succeeds",
+			Says:  "resources/list does not fail on a server that declares resources: clients begin with it",
+			Level: spec.Robust,
+			In:    spec.Handshake, // since 2026-07-28 resources.list.answered judges it
+			Needs: "resources",
+			Spec:  "server/resources#listing-resources",
+			Idle:  noList,
+			Probe: func(t *check.T) { expect.ListSucceeds(t, offer.ResourcesList) },
+		},
+		{
+			ID: "resources.templates.succeeds",
+			Says: "resources/templates/list of a server that declares resources does not fail: no capability" +
+				" says whether there are templates, so that clients request the list of each such server",
+			Level: spec.Robust,
+			In:    spec.Every,
+			Needs: "resources",
+			Spec:  "server/resources#resource-templates",
+			Idle:  "the server returned no list of templates",
+			Probe: func(t *check.T) {
+				match.Expect(t, t.Request(offer.TemplatesList.Method, nil)).To(match.BeResult(),
+					"the server declares resources; a server without templates returns an empty list")
+				t.Saw()
+			},
 		},
 	}
 }

@@ -106,6 +106,29 @@ func probesOfURIs() []check.Check {
 			},
 		},
 		{
+			ID: "resources.read.uri.code",
+			Says: "the error for a text that is not a URI is no internal error, by which clients take the server" +
+				" to be broken and try again",
+			Level:    spec.Robust,
+			In:       spec.Every,
+			Needs:    "resources",
+			Malforms: true,
+			Spec:     "server/resources#error-handling",
+			Idle:     "no text that is not a URI was answered with an error",
+			// The page gives -32603 to internal errors, and no code to this cause: it may be an
+			// invalid parameter, a resource that does not exist, or a code of the application.
+			Probe: func(t *check.T) {
+				for _, r := range readNonURIs(t) {
+					if _, ok := r.Message.ErrorCode(); !ok || r.uri == emptyFileURI {
+						continue
+					}
+					match.Expect(t, r).NotTo(match.BeError(spec.InternalError),
+						"resources/read for %q, which is not a URI", r.uri)
+					t.Saw()
+				}
+			},
+		},
+		{
 			ID:       "resources.read.uri.validated",
 			Says:     "the server returns no contents for a text that is not a URI",
 			Level:    spec.Must,

@@ -73,15 +73,17 @@ func probes() []check.Check {
 			ID:       "stdio.invalid-line.survived",
 			Says:     "the server answers requests after a line that is not JSON",
 			Level:    spec.Robust,
-			In:       spec.Since(spec.V2025_11_25),
+			In:       spec.Every,
 			On:       transport.OnStdio, // HTTP has no lines
 			Malforms: true,
 			Rules:    []string{"stdio-server-survives-bad-line"},
 			Idle:     noRequestSent,
 			Probe: func(t *check.T) {
-				t.Send(`{"jsonrpc":"2.0","id":1,"method":"`)
-				t.Survives("a line that is not JSON")
-				t.Saw()
+				for _, line := range []string{`{"jsonrpc":"2.0","method":}`, `{"jsonrpc":"2.0","id":1,"method":"`} {
+					t.Send(line)
+					t.Survives("a line that is not JSON")
+					t.Saw()
+				}
 			},
 		},
 	}

@@ -205,6 +205,35 @@ func judgesOfMembers() []check.Check {
 			},
 		},
 		{
+			ID: "tools.annotations.schema",
+			Says: "the annotations of a tool are not the JSON Schema of its arguments, which clients look for in" +
+				" inputSchema",
+			Level: spec.Robust,
+			In:    spec.Since(spec.V2025_03_26),
+			Spec:  "server/tools#tool",
+			Idle:  "no tool has annotations",
+			Hint:  "offer a tool with annotations",
+			// Further members are allowed. Only a schema of an object whose properties
+			// inputSchema does not have shows that one was taken for the other.
+			Judge: func(j *check.J) {
+				check.Each(j, transcript.Tools(j), func(l transcript.ListEntry) bool {
+					annotations := l.Item.Get("annotations")
+					properties := annotations.Get("properties")
+					if annotations.Get("type").Str == "object" && properties.IsObject() {
+						properties.ForEach(func(name, _ gjson.Result) bool {
+							listed := wire.Member(l.Item.Get("inputSchema.properties"), name.String()).Exists()
+							if !listed {
+								j.Fail(l.Answer, "%s: annotations is a JSON Schema with the property %q,"+
+									" which inputSchema does not have", transcript.ToolLabel(l.Item), name.String())
+							}
+							return listed
+						})
+					}
+					return annotations.Exists()
+				})
+			},
+		},
+		{
 			ID:    "tools.execution.task-support",
 			Says:  "the taskSupport of a tool is forbidden, optional or required",
 			Level: spec.Must,

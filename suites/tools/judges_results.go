@@ -2,6 +2,7 @@ package tools
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 
 	"github.com/tidwall/gjson"
@@ -158,6 +159,34 @@ func judgesOfResults() []check.Check {
 			},
 		},
 		{
+			ID: "tools.result.rejected",
+			Says: "the server does not reject the result of its own tool, which then always fails whatever the" +
+				" client sends",
+			Level: spec.Robust,
+			In:    spec.Every,
+			Spec:  "server/tools#tool-result",
+			Idle:  noResult,
+			Hint:  allowCalls,
+			// Only the texts of known SDKs show that an error is about the result.
+			Judge: func(j *check.J) {
+				check.Each(j, j.Sent(), func(e wire.Entry) bool {
+					request, ok := j.RequestOf(e)
+					if !ok || !e.Message.IsResponse() || request.Message.Method() != "tools/call" {
+						return false
+					}
+					text := e.Message.Error().Get("message").String()
+					if result := e.Message.Result(); result.Get("isError").Bool() {
+						text = result.Get("content.0.text").String()
+					}
+					if aboutOwnResult.MatchString(wire.Clip(text, 400)) {
+						j.Fail(e, "the call of tool %q got an error about the result of the tool: %s",
+							wire.Clip(request.Message.Params().Get("name").String(), 80), wire.Clip(text, 200))
+					}
+					return e.Message.Kind == wire.Result
+				})
+			},
+		},
+		{
 			ID:    "tools.result.failure",
 			Says:  "a tool that fails returns a result with isError true",
 			Level: spec.Should,
@@ -184,6 +213,11 @@ func judgesOfResults() []check.Check {
 		},
 	}
 }
+
+// aboutOwnResult matches the errors by which SDKs for TypeScript, Python and Go reject
+// the result of a tool.
+var aboutOwnResult = regexp.MustCompile(`(?i)\boutput validation error\b|\binvalid tools/call result\b|` +
+	`\bvalidating tool output\b|\bvalidation errors? for CallToolResult\b`)
 
 // A callResult is the result of a call of a tool.
 type callResult struct {

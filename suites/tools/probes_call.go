@@ -12,6 +12,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
 	"github.com/mcpcheck/mcpcheck/suites/survey/toolcalls"
 )
@@ -36,11 +37,31 @@ func probesOfCalls() []check.Check {
 			Needs: "tools",
 			Rules: []string{"tools-unknown-tool-error", "tools-find-error-schema"},
 			Idle:  noUnknownCall,
-			// Only an example of the page has the code -32602.
+			// tools.call.unknown.code judges the code.
 			Probe: func(t *check.T) {
-				m := t.Request("tools/call", check.Params{"name": offer.UnknownTool, "arguments": check.Params{}})
+				m := t.Request("tools/call", unknownCall)
 				match.Expect(t, m).To(match.BeError(), "tools/call of an unknown tool")
-				if code, _ := m.ErrorCode(); code != spec.InvalidParams {
+				t.Saw()
+			},
+		},
+		{
+			ID:    "tools.call.unknown.code",
+			Says:  "the error for a call of an unknown tool is -32602, or a code without another standard meaning",
+			Level: spec.Should,
+			In:    spec.Every,
+			Needs: "tools",
+			Rules: []string{"tools-unknown-tool-code"},
+			Idle:  "the call of an unknown tool was not answered with an error",
+			// A code of the application is noted: the code -32602 is that of an example.
+			Probe: func(t *check.T) {
+				r := t.Try("tools/call", unknownCall)
+				code, ok := r.Message.ErrorCode()
+				switch {
+				case !ok:
+					return
+				case isStandardCode(code):
+					match.Expect(t, r).To(match.BeError(spec.InvalidParams), "tools/call of an unknown tool")
+				default:
 					t.Note("the server answers a call of an unknown tool with %d; the example of the page has -32602",
 						code)
 				}
@@ -58,7 +79,7 @@ func probesOfCalls() []check.Check {
 				if t.Declares("tools") {
 					t.NotApplicable("the server has tools")
 				}
-				m := t.Request("tools/call", check.Params{"name": offer.UnknownTool, "arguments": check.Params{}})
+				m := t.Request("tools/call", unknownCall)
 				match.Expect(t, m).To(match.BeError(), "tools/call to a server that does not declare tools")
 				t.Saw()
 			},
@@ -144,6 +165,31 @@ func probesOfCalls() []check.Check {
 			},
 		},
 		{
+			ID:    "tools.call.arguments.optional",
+			Says:  "a tool that requires no argument is called alike without arguments and with empty ones",
+			Level: spec.Robust,
+			In:    spec.Every,
+			Needs: "tools",
+			Spec:  "schema.ts#CallToolRequest",
+			Idle:  "no tool that requires no argument was called with success",
+			Hint:  allowCalls,
+			// Clients leave out what is optional, or not.
+			Probe: func(t *check.T) {
+				const most = 3
+				called := map[string]bool{}
+				for _, c := range toolcalls.Calls(t).Results {
+					name := c.Tool.Get("name").String()
+					isEmpty := len(gjson.Parse(c.Args).Map()) == 0
+					if !isEmpty || called[name] || len(called) == most || !t.Config().MayInvent(c.Tool) ||
+						offer.RequiresTask(t, c.Tool) {
+						continue
+					}
+					called[name] = true
+					expect.ArgumentsOptional(t, "tools/call", name)
+				}
+			},
+		},
+		{
 			ID:    "tools.name.case",
 			Says:  "the name of a tool in another case is an unknown name",
 			Level: spec.Should,
@@ -206,6 +252,14 @@ func probesOfCalls() []check.Check {
 			},
 		},
 	}
+}
+
+// unknownCall holds the params of a call of an unknown tool.
+var unknownCall = check.Params{"name": offer.UnknownTool, "arguments": check.Params{}}
+
+// isStandardCode reports whether JSON-RPC 2.0 defines a code (section 5.1).
+func isStandardCode(code int) bool {
+	return code == spec.ParseError || code >= -32603 && code <= -32600
 }
 
 // probeMalformedCalls sends calls that break schema.ts#CallToolRequest. The first two

@@ -34,6 +34,16 @@ func probesOfLists() []check.Check {
 			Probe: func(t *check.T) { expect.ListAnswered(t, offer.ToolsList) },
 		},
 		{
+			ID:    "tools.list.succeeds",
+			Says:  "tools/list does not fail on a server that declares tools: clients begin with it",
+			Level: spec.Robust,
+			In:    spec.Handshake, // since 2026-07-28 tools.list.answered judges it
+			Needs: "tools",
+			Spec:  "server/tools#listing-tools",
+			Idle:  noList,
+			Probe: func(t *check.T) { expect.ListSucceeds(t, offer.ToolsList) },
+		},
+		{
 			ID:    "tools.list.order",
 			Says:  "the server lists the same tools in the same order each time",
 			Level: spec.Should,

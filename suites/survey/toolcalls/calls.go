@@ -136,7 +136,7 @@ func (c *Outcome) call(t *check.T, calls ...Call) {
 	for _, one := range calls {
 		r, err := t.TryStart("tools/call", one.Params())
 		if err != nil {
-			return
+			break // the server has ended, maybe by a call before
 		}
 		running = append(running, r)
 	}
@@ -149,7 +149,9 @@ func (c *Outcome) call(t *check.T, calls ...Call) {
 		switch {
 		case err != nil:
 			late++
-			check.SetTrait(t, offer.SlowTool(calls[i].Tool))
+			if t.Over() == nil {
+				check.SetTrait(t, offer.SlowTool(calls[i].Tool))
+			}
 			t.Cancel(r)
 		case e.Message.Kind == wire.Result:
 			calls[i].Answer = e

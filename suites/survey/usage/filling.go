@@ -204,7 +204,9 @@ func (f *Completions) complete(t *check.T, c Completion, until time.Time) []stri
 	f.Completions = append(f.Completions, c)
 	if c.Err != nil {
 		f.unavailable = true
-		check.SetTrait(t, slowCompletion)
+		if t.Over() == nil {
+			check.SetTrait(t, slowCompletion)
+		}
 	}
 	if code, _ := c.Answer.Message.ErrorCode(); code == spec.MethodNotFound && !t.Facts.CompletionCapability {
 		f.unavailable = true

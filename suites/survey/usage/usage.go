@@ -20,13 +20,14 @@ type Use struct {
 	Entry  gjson.Result    // of the list
 	values *ArgumentValues // nil if there are no arguments
 	URI    string          // of a resource
+	Params check.Params    // of the request
 	Answer wire.Entry
 	Err    error
 }
 
 // Uses is the outcome of using the prompts and resources that the server offers.
 type Uses struct {
-	prompts, Resources, Templates []Use
+	Prompts, Resources, Templates []Use
 	Frames                        []wire.Entry
 }
 
@@ -35,7 +36,7 @@ var offerUsesKey = check.NewKey[*Uses]("uses of what is offered")
 // UseOffer gets prompts and reads resources, also those of templates: none of that
 // changes anything (server/prompts, server/resources). All requests are sent at once,
 // once for this revision. Those without a quick answer are cancelled, and their method
-// is not used again.
+// is not used again unless the server has ended.
 func UseOffer(t *check.T) *Uses {
 	return check.Once(t, offerUsesKey, func() *Uses { return usePromptsAndResources(t) })
 }
@@ -45,9 +46,8 @@ func usePromptsAndResources(t *check.T) *Uses {
 	from := t.Len()
 	defer func() { u.Frames = slices.Collect(t.Frames(from)) }()
 	type waiting struct {
-		call   *check.Call
-		params check.Params
-		of     *Use
+		call *check.Call
+		of   *Use
 	}
 	var running []waiting
 	ask := func(into *[]Use, method string, one Use, params check.Params) {
@@ -55,14 +55,15 @@ func usePromptsAndResources(t *check.T) *Uses {
 			return
 		}
 		if call, err := t.TryStart(method, params); err == nil {
+			one.Params = params
 			*into = append(*into, one)
-			running = append(running, waiting{call, params, &(*into)[len(*into)-1]})
+			running = append(running, waiting{call, &(*into)[len(*into)-1]})
 		}
 	}
-	u.prompts, u.Resources, u.Templates = make([]Use, 0, 2*maxUses), make([]Use, 0, maxUses), make([]Use, 0, 2*maxUses)
+	u.Prompts, u.Resources, u.Templates = make([]Use, 0, 2*maxUses), make([]Use, 0, maxUses), make([]Use, 0, 2*maxUses)
 	for _, p := range Entries(t, offer.PromptsList) {
-		if !RequiresArguments(p) && len(u.prompts) < maxUses {
-			ask(&u.prompts, "prompts/get", Use{Entry: p}, check.Params{"name": p.Get("name").Str})
+		if !RequiresArguments(p) && len(u.Prompts) < maxUses {
+			ask(&u.Prompts, "prompts/get", Use{Entry: p}, check.Params{"name": p.Get("name").Str})
 		}
 	}
 	for _, r := range Entries(t, offer.ResourcesList) {
@@ -72,7 +73,7 @@ func usePromptsAndResources(t *check.T) *Uses {
 	f := SurveyCompletions(t)
 	for i := range f.Prompts {
 		p := &f.Prompts[i]
-		ask(&u.prompts, "prompts/get", Use{Entry: p.Entry, values: p},
+		ask(&u.Prompts, "prompts/get", Use{Entry: p.Entry, values: p},
 			check.Params{"name": p.Entry.Get("name").Str, "arguments": p.arguments()})
 	}
 	for i := range f.templates {
@@ -84,9 +85,9 @@ func usePromptsAndResources(t *check.T) *Uses {
 	until := time.Now().Add(t.Timeout() / 2)
 	for _, w := range running {
 		if w.of.Answer, w.of.Err = t.TryAnswer(w.call, time.Until(until)).Get(); w.of.Err == nil {
-			w.of.Answer, w.of.Err = t.Client().Continue(w.call.Method, w.params, w.of.Answer).Get()
+			w.of.Answer, w.of.Err = t.Client().Continue(w.call.Method, w.of.Params, w.of.Answer).Get()
 		}
-		if w.of.Err != nil {
+		if w.of.Err != nil && t.Over() == nil {
 			check.SetTrait(t, slowMethod(w.call.Method))
 			t.Cancel(w.call)
 		}
