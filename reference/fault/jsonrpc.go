@@ -90,13 +90,6 @@ func unservedRequests() []Fault {
 				succeedWith(server.Object{"messages": []any{}})),
 		},
 		{
-			Name: "list-meta-refused", Does: "refuses prompts/list with a _meta that has members",
-			CaughtBy: []string{"jsonrpc.params.empty"},
-			Apply: answerWhen(func(r *server.Request) bool {
-				return r.Method == "prompts/list" && metaOf(r)["mcpcheck.dev/note"] != nil
-			}, failWith(spec.InvalidParams, "The list has no parameters")),
-		},
-		{
 			Name: "ill-typed-params-code", Does: "answers prompts/get with a number as name with error 0",
 			CaughtBy: []string{"jsonrpc.params.code"},
 			Apply:    recode("prompts/get", isIllTyped("name"), 0),

@@ -83,16 +83,27 @@ func invalidCursors() []Fault {
 			}),
 		},
 		{
+			Name: "list-meta-refused", Does: "refuses prompts/list with a _meta that has members",
+			CaughtBy: []string{"pagination.meta.served"},
+			Apply: answerWhen(func(r *server.Request) bool {
+				return r.Method == "prompts/list" && metaOf(r)["mcpcheck.dev/note"] != nil
+			}, failWith(spec.InvalidParams, "The list has no parameters")),
+		},
+		{
 			Name: "invalid-cursor-internal-error", Does: "answers invalid cursors with error -32603",
 			CaughtBy: []string{"pagination.cursor.invalid"}, Also: ofTasks,
 			Apply: recode("", func(r *server.Request, _ *server.Error) bool {
-				return hasCursor(r)
+				_, isText := r.Params["cursor"].(string)
+				return isText && hasCursor(r)
 			}, spec.InternalError),
 		},
 		{
 			Name: "invalid-cursor-unanswered", Does: "does not answer requests with an invalid cursor",
 			CaughtBy: []string{"pagination.cursor.invalid.survived"}, Also: ofTasks,
-			Apply: withhold(isErrorWhen(func(r *server.Request) bool { return r.Params["cursor"] != nil })),
+			Apply: withhold(isErrorWhen(func(r *server.Request) bool {
+				_, isText := r.Params["cursor"].(string)
+				return isText
+			})),
 		},
 		{
 			Name: "foreign-cursor-unanswered", Does: "does not answer requests with a cursor of another list",

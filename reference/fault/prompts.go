@@ -53,6 +53,7 @@ func promptLists() []Fault {
 		{
 			Name: "prompts-by-connection", Does: "lists a prompt on each connection that no other connection lists",
 			CaughtBy: []string{"prompts.list.everywhere"},
+			Also:     map[string]string{"prompts.listed.answered": "the server does not have the prompt that it lists"},
 			Apply:    listByConnection("prompts/list", addPrompt),
 		},
 		{

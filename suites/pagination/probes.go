@@ -135,6 +135,25 @@ func probes() []check.Check {
 			},
 		},
 		{
+			ID:    "pagination.meta.served",
+			Says:  "a list request with a _meta is served like one without params: clients may add one to any request",
+			Level: spec.Robust,
+			In:    spec.Handshake, // since 2026-07-28 each request has a _meta
+			Spec:  "schema.ts#PaginatedRequest",
+			Idle:  "the server serves no list",
+			Hint:  "declare tools, prompts or resources",
+			Probe: func(t *check.T) {
+				for _, w := range walks(t, 1) {
+					for _, meta := range []check.Params{{}, {"mcpcheck.dev/note": 1}} {
+						m := t.Request(w.Method, check.Params{"_meta": meta})
+						match.Expect(t, m).To(match.BeResult(), "%s was answered with a page, then with the _meta %s",
+							w.Method, check.MustJSON(meta))
+						t.Saw()
+					}
+				}
+			},
+		},
+		{
 			ID:    "pagination.cursor.stable",
 			Says:  "a cursor that is used twice returns the same page twice",
 			Level: spec.Should,

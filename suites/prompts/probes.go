@@ -73,13 +73,15 @@ func probes() []check.Check {
 			Idle:  "no listed prompt that requires no argument was requested",
 			Hint:  "list a prompt that requires no argument",
 			// Some errors ask the client for more. Any other is confirmed by a second
-			// request, if the prompt is still listed.
+			// request, if the prompt is still listed. jsonrpc.failure.prompts-get judges a code
+			// that nobody reserves, and prompts.arguments a list of arguments that is unclear.
 			Probe: func(t *check.T) {
 				for _, u := range usage.UseOffer(t).Prompts {
-					code, _ := u.Answer.Message.ErrorCode()
+					code, isError := u.Answer.Message.ErrorCode()
 					switch {
-					case u.Err != nil || u.Params["arguments"] != nil || code == spec.MissingClientCapability ||
-						code == spec.LegacyURLElicitationError:
+					case u.Err != nil || u.Params["arguments"] != nil || !hasClearArguments(u.Entry) ||
+						code == spec.MissingClientCapability || code == spec.LegacyURLElicitationError ||
+						isError && (code < -32768 || code > -32000):
 						continue
 					case u.Answer.Message.Kind == wire.Result:
 						t.Saw()
@@ -199,6 +201,17 @@ func probes() []check.Check {
 			},
 		},
 	}
+}
+
+// hasClearArguments reports whether the arguments of a prompt, if there are any, say
+// which of them are required.
+func hasClearArguments(prompt gjson.Result) bool {
+	arguments := prompt.Get("arguments")
+	return !arguments.Exists() || arguments.IsArray() &&
+		!slices.ContainsFunc(arguments.Array(), func(arg gjson.Result) bool {
+			required := arg.Get("required")
+			return required.Exists() && !required.IsBool()
+		})
 }
 
 // noArguments holds the empty arguments of a prompt.
