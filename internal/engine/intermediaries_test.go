@@ -168,14 +168,6 @@ func TestGatewayErrorsFailNoCheck(t *testing.T) {
 			http: replaceStatus(unnamed, 0, 503), in: handshake, want: reports.NotObserved,
 		},
 		{
-			what: "504 in place of 404", check: "streamable-http.session.ended",
-			http: replaceStatus(hasMethod(http.MethodPost), 404, 504), in: handshake, want: reports.NotObserved,
-		},
-		{
-			what: "503 in place of 404", check: "streamable-http.session.ended",
-			http: replaceStatus(hasMethod(http.MethodGet), 404, 503), in: handshake, want: reports.NotObserved,
-		},
-		{
 			what: "502 to an invalid message", check: "jsonrpc.parse-error", http: replaceStatus(invalid, 0, 502),
 			want: reports.NotObserved,
 		},

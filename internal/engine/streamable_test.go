@@ -253,14 +253,6 @@ func TestNotesHTTPBehaviorThatNoClauseStates(t *testing.T) {
 				}
 				next.ServeHTTP(w, r)
 			})},
-		{"streamable-http.session.ended", "a session id that the server never gave is answered with HTTP status 400",
-			wrapHTTP(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
-				if strings.HasPrefix(r.Header.Get("Mcp-Session-Id"), "mcpcheck") {
-					refuseHTTP(w, http.StatusBadRequest)
-					return
-				}
-				next.ServeHTTP(w, r)
-			})},
 		{"streamable-http.session.id.secure", "session could not be opened", limitSessions(8)},
 	} {
 		all := outcomesOverHTTP(t, server.Options{HTTP: c.http, Revisions: spec.Only(spec.V2025_11_25)}, c.check)

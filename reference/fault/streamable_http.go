@@ -16,7 +16,7 @@ func streamableHTTPFaults() []Fault {
 	return overHTTP(slices.Concat(
 		streamableEndpoint(), originsAccepted(), originsRefused(), versionHeader(),
 		answerTypes(), answerBodies(), acceptedAnswers(), refusedMessages(),
-		sessionIDs(), sessionsMissing(), sessionsEnded(), sessionsMixed(),
+		sessionIDs(), sessionsMissing(), sessionsEnded(), sessionsUnknown(), sessionsMixed(),
 		streamEnds(), streamPolling(), streamEvents(), eventIDs(), primingEvents(),
 		streamRoutes(), streamCopies(), streamReplays(), streamDisconnects(),
 		closedConnections(), statelessHTTP(), statelessStreams(), refusalStatus(),
@@ -161,9 +161,7 @@ func versionHeader() []Fault {
 			Also: map[string]string{
 				"streamable-http.event.priming": "without sessions it keeps no events to resume from",
 			},
-			Apply: combine(func(o *server.Options) {
-				o.HTTP.Sessionless = true
-			}, respond(isPing, status, "application/json",
+			Apply: combine(withoutSessions, respond(isPing, status, "application/json",
 				`{"jsonrpc":"2.0","error":{"code":-32600,"message":"The header MCP-Protocol-Version is missing"}}`)),
 		}
 	}

@@ -74,11 +74,8 @@ func forgetSessions(o *server.Options) {
 		}
 		use := known[id]
 		use.served = use.served || m.Kind == wire.Request && m.Method() != "initialize"
-		switch r.Method {
-		case http.MethodDelete:
+		if r.Method == http.MethodDelete {
 			delete(known, id)
-		case http.MethodGet:
-			use.streams++
 		}
 		for other, of := range known {
 			if other != id && of.left {
@@ -87,11 +84,11 @@ func forgetSessions(o *server.Options) {
 		}
 		return forgotten[id]
 	}
-	end := func(id string) {
+	count := func(id string, streams int) {
 		mu.Lock()
 		defer mu.Unlock()
 		if use := known[id]; use != nil {
-			use.streams--
+			use.streams += streams
 			use.left = use.streams == 0 && use.served
 		}
 	}
@@ -103,9 +100,16 @@ func forgetSessions(o *server.Options) {
 				http.NotFound(w, r)
 				return
 			}
-			next.ServeHTTP(w, r)
-			if r.Method == http.MethodGet {
-				end(id)
+			streams := 0
+			next.ServeHTTP(&headWriter{ResponseWriter: w, edit: func(status int, _ http.Header) int {
+				if r.Method == http.MethodGet && status == http.StatusOK {
+					streams = 1
+					count(id, streams)
+				}
+				return status
+			}}, r)
+			if streams > 0 {
+				count(id, -streams)
 			}
 		})
 	})(o)

@@ -122,29 +122,109 @@ func hasNoOrigin(r *http.Request) bool { return r.Header.Get("Origin") == "" }
 
 // sessionsEnded are faults in the answers in an ended session.
 func sessionsEnded() []Fault {
-	fault := func(name, does string, apply apply) Fault {
-		return newFault(name, does, "streamable-http.session.ended", apply)
+	fault := func(name, does, part string, apply apply) Fault {
+		return newFault(name, does, "streamable-http.session.ended"+part, apply)
 	}
+	isRequest := posts(isMessage(wire.Request, ""))
 	refused := func(status int, how string) Fault {
 		return fault(fmt.Sprintf("ended-session-refused-with-%d", status),
-			"refuses requests in an ended session with "+how,
-			replaceStatus(posts(isMessage(wire.Request, "")), http.StatusNotFound, status))
+			"refuses requests in an ended session with "+how, ".status",
+			replaceStatus(isRequest, http.StatusNotFound, status))
 	}
 	return []Fault{
 		refused(http.StatusBadRequest, "status 400"),
 		refused(http.StatusForbidden, "status 403"),
 		refused(http.StatusGone, "status 410"),
 		refused(http.StatusOK, "an error under status 200"),
-		fault("ended-session-lives", "acknowledges the end of a session and continues it",
+		fault("ended-session-lives", "acknowledges the end of a session and continues it", "",
 			respond(allOf(isDelete, hasNoOrigin), http.StatusNoContent, "", "")),
-		fault("ended-session-listened-to", "opens an event stream in an ended session",
+		fault("ended-session-listened-to", "opens an event stream in an ended session", ".get",
 			whenHTTP(isGet, func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 				next.ServeHTTP(&streamForNotFound{ResponseWriter: w}, r)
 			})),
-		fault("ended-session-listened-to-with-400", "refuses a GET in an ended session with status 400",
+		fault("ended-session-listened-to-with-400", "refuses a GET in an ended session with status 400", ".get",
 			replaceStatus(isGet, http.StatusNotFound, http.StatusBadRequest)),
+		fault("ended-session-deleted-again", "acknowledges the end of a session that has ended", ".delete",
+			replaceStatus(isDelete, http.StatusNotFound, http.StatusNoContent)),
+		fault("ended-session-unanswered", "does not answer requests in an ended session", ".answered",
+			withholdStatus(isRequest, http.StatusNotFound)),
 	}
 }
+
+// withholdStatus does not answer the requests that match where the server answers with
+// a status.
+func withholdStatus(matches httpMatcher, status int) apply {
+	return whenHTTP(matches, func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(&headWriter{ResponseWriter: w, edit: func(actual int, _ http.Header) int {
+			if actual == status {
+				<-r.Context().Done()
+			}
+			return actual
+		}}, r)
+	})
+}
+
+// A serving serves a request in place of the server; next is the server.
+type serving = func(next http.Handler, w http.ResponseWriter, r *http.Request)
+
+// onUnknownSession serves requests whose session id the server has not given.
+func onUnknownSession(matches httpMatcher, serve serving) apply {
+	return onHTTP(func(next http.Handler) http.Handler {
+		var given sync.Map
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if id := r.Header.Get(sessionField); id != "" {
+				if _, ok := given.Load(id); !ok && matches(r) {
+					serve(next, w, r)
+					return
+				}
+			}
+			next.ServeHTTP(&headWriter{ResponseWriter: w, edit: func(status int, h http.Header) int {
+				if id := h.Get(sessionField); id != "" {
+					given.Store(id, true)
+				}
+				return status
+			}}, r)
+		})
+	})
+}
+
+// sessionsUnknown are faults in the answers to requests with a session id that the
+// server has not given.
+func sessionsUnknown() []Fault {
+	isPing := posts(isMessage(wire.Request, "ping"))
+	unknown := func(name, does, part string, matches httpMatcher, serve serving) Fault {
+		return newFault(name, does, "streamable-http.session.unknown"+part, onUnknownSession(matches, serve))
+	}
+	return []Fault{
+		unknown("unknown-session-served", "serves requests with any session id", "", isPing,
+			func(_ http.Handler, w http.ResponseWriter, r *http.Request) {
+				m, _ := posted(r)
+				w.Header().Set("Content-Type", "application/json")
+				writeTo(w, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID().Raw))
+			}),
+		unknown("unknown-session-unanswered", "does not answer requests with an unknown session id", ".answered",
+			isPing, func(_ http.Handler, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }),
+		unknown("unknown-session-refused-with-400", "refuses requests with an unknown session id with status 400",
+			".status", isPing,
+			func(_ http.Handler, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }),
+		unknown("unknown-session-listened-to", "opens an event stream for any session id", ".get", isGet,
+			func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+				next.ServeHTTP(&streamForNotFound{ResponseWriter: w}, r)
+			}),
+		{
+			Name:     "session-id-refused-without-sessions",
+			Does:     "refuses requests with a session id with status 404, and has no sessions",
+			CaughtBy: []string{"streamable-http.session.ignored"},
+			Also: map[string]string{
+				"streamable-http.event.priming": "without sessions it keeps no events to resume from",
+			},
+			Apply: combine(withoutSessions, respondNotFound(hasField(sessionField))),
+		},
+	}
+}
+
+// withoutSessions serves the handshake revisions without sessions.
+func withoutSessions(o *server.Options) { o.HTTP.Sessionless = true }
 
 // streamForNotFound writes an empty event stream in place of status 404.
 type streamForNotFound struct {

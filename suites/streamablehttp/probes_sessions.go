@@ -74,41 +74,6 @@ func sessionProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "streamable-http.session.ended",
-			Says:  "the server answers requests with the id of an ended session with status 404",
-			Level: spec.Must,
-			In:    withSessions,
-			On:    transport.OnHTTP,
-			Rules: []string{"streamable-http-session-terminated-404"},
-			Idle:  "no session was ended",
-			// A session is known to be ended only after a DELETE that succeeded. How an id is
-			// answered that the server never gave is not stated.
-			Probe: func(t *check.T) {
-				b := openIdentifiedSession(t)
-				unknown := check.With(posting.SessionField, "mcpcheck-no-such-session")
-				if x, err := t.HTTP().TryPost(posting.BarrierFrame(t), unknown); err == nil &&
-					x.Status != http.StatusNotFound {
-					t.Note("a session id that the server never gave is answered with %s", check.Describe(x))
-				}
-				hasStream := false
-				if x, err := b.TryRequest(http.MethodGet, posting.AcceptStream()); err == nil {
-					hasStream = x.Status == http.StatusOK
-					x.Close()
-				}
-				endSession(t, b)
-				x := posting.RequireServerStatus(t, b.Post(posting.BarrierFrame(t)))
-				match.Expect(t, x.Status).To(match.BeStatus(http.StatusNotFound),
-					"%s was posted in a session that DELETE ended", t.Facts.BarrierMethod)
-				t.Saw()
-				if hasStream {
-					expectNoStream(t, b)
-				}
-				if x, err := b.TryRequest(http.MethodDelete); err == nil && x.Status != http.StatusNotFound {
-					t.Note("a second DELETE was answered with %s", check.Describe(x))
-				}
-			},
-		},
-		{
 			ID:    "streamable-http.session.isolated",
 			Says:  "a session continues unchanged while another one is opened, used and ended",
 			Level: spec.Should,
@@ -143,28 +108,6 @@ func openIdentifiedSession(t *check.T) *posting.RawSession {
 		t.NotApplicable("the server gives its sessions no id")
 	}
 	return b
-}
-
-// endSession ends a session by DELETE. Unless that succeeds the check is not observed.
-func endSession(t *check.T, b *posting.RawSession) {
-	x, err := b.TryRequest(http.MethodDelete)
-	switch {
-	case err != nil:
-		t.NotObserved("a DELETE was not answered: "+err.Error(), "")
-	case !posting.IsSuccess(x):
-		t.NotObserved("the server does not let clients end sessions: DELETE was answered with "+check.Describe(x), "")
-	}
-}
-
-// expectNoStream fails the check unless a GET in an ended session is answered with 404.
-func expectNoStream(t *check.T, ended *posting.RawSession) {
-	x, err := ended.TryRequest(http.MethodGet, posting.AcceptStream())
-	if err != nil {
-		return
-	}
-	defer x.Close()
-	match.Expect(t, posting.RequireServerStatus(t, x).Status).To(match.BeStatus(http.StatusNotFound),
-		"a GET was sent in a session that DELETE ended")
 }
 
 // expectServed fails the check unless a session serves a request.

@@ -14,6 +14,7 @@ func Checks() []check.Check {
 	return slices.Concat(
 		check.Servers(endpointProbes(), originProbes(), answerProbes(), versionProbes()),
 		streams.Checks(),
-		check.Servers(statelessProbes(), sessionProbes(), judges(), statelessJudges()),
+		check.Servers(statelessProbes(), sessionProbes(), endedSessionProbes(), unknownSessionProbes()),
+		check.Servers(judges(), statelessJudges()),
 	)
 }
