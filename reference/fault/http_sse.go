@@ -33,6 +33,9 @@ func ownOrigin(r *http.Request) {
 	r.Header.Del("Origin")
 }
 
+// hasOwnHost matches requests whose Host is no other site.
+func hasOwnHost(r *http.Request) bool { return !strings.HasPrefix(r.Host, "evil.") }
+
 // sseOrigins accept requests of other sites, each by a wrong comparison at one
 // endpoint.
 func sseOrigins() []Fault {
@@ -48,27 +51,32 @@ func sseOrigins() []Fault {
 	onPost := func(name, does string, matches func(origin string, r *http.Request) bool) Fault {
 		return accept(name, "accepts messages from "+does, ssePostPath, "http-sse.origin.post", matches)
 	}
-	any := func(string, *http.Request) bool { return true }
+	// The server refuses a foreign Host all the same.
+	any := func(_ string, r *http.Request) bool { return hasOwnHost(r) }
 	begins := func(origin string, _ *http.Request) bool { return strings.HasPrefix(origin, "http://localhost") }
 	ends := func(origin string, r *http.Request) bool { return strings.HasSuffix(origin, "localhost:"+hostPort(r)) }
-	port := func(origin string, r *http.Request) bool { return strings.HasSuffix(origin, ":"+hostPort(r)) }
+	port := func(origin string, r *http.Request) bool {
+		return strings.HasSuffix(origin, ":"+hostPort(r)) && hasOwnHost(r)
+	}
 	isHost := func(origin string, r *http.Request) bool { return origin == "http://"+r.Host }
 	isHTTPS := func(origin string, _ *http.Request) bool { return strings.HasPrefix(origin, "https://") }
 	return []Fault{
 		onGet("sse-origin-ignored-by-get", "any Origin", any),
 		onGet("sse-origin-compared-by-beginning", "an Origin that begins with its name", begins),
 		onGet("sse-origin-compared-by-end", "an Origin that ends with its name and port", ends),
-		onGet("sse-origin-compared-with-host", "an Origin that is equal to Host", isHost),
+		accept("sse-origin-compared-with-host", "opens a stream for an Origin that is equal to Host", ssePath,
+			"http-sse.origin.stream.rebound", isHost),
 		onGet("sse-origin-of-https", "any Origin of https", isHTTPS),
 		onPost("sse-origin-ignored-by-post", "any Origin", any),
 		onPost("sse-origin-of-post-compared-by-beginning", "an Origin that begins with its name", begins),
 		onPost("sse-origin-of-post-compared-by-port", "an Origin that has its port", port),
-		onPost("sse-origin-of-post-compared-with-host", "an Origin that is equal to Host", isHost),
+		accept("sse-origin-of-post-compared-with-host", "accepts messages from an Origin that is equal to Host",
+			ssePostPath, "http-sse.origin.post.rebound", isHost),
 		{
 			Name:     "sse-origin-refused-late",
 			Does:     "refuses a message from another Origin with status 403 after it processed the message",
 			CaughtBy: []string{"http-sse.origin.post"},
-			Apply: whenHTTP(allOf(atPath(ssePostPath), hasField("Origin")),
+			Apply: whenHTTP(allOf(atPath(ssePostPath), hasField("Origin"), hasOwnHost),
 				func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 					ownOrigin(r)
 					next.ServeHTTP(httptest.NewRecorder(), r)

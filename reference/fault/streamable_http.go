@@ -118,6 +118,8 @@ func originsAccepted() []Fault {
 		accept("origin-compared-by-port", "accepts an Origin that has its port", func(r *http.Request) bool {
 			return strings.HasSuffix(r.Header.Get("Origin"), "evil.example:"+hostPort(r))
 		}),
+		newFault("origin-compared-with-host", "accepts an Origin that is equal to Host",
+			"streamable-http.origin.rebound", onHTTPRequest(func(r *http.Request) bool { return r.Header.Get("Origin") == "http://"+r.Host }, ownOrigin)),
 		accept("origin-of-https-trusted", "accepts any Origin of https", func(r *http.Request) bool {
 			return strings.HasPrefix(r.Header.Get("Origin"), "https://")
 		}),

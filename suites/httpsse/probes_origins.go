@@ -25,8 +25,7 @@ func originProbes() []check.Check {
 			Rules: []string{"http-sse-validate-origin"},
 			Idle:  "no GET with a foreign Origin was answered with a stream or refused",
 			Probe: func(t *check.T) {
-				posting.RequireLoopback(t, posting.OperatorDecidesOrigins)
-				openConnection(t).stream.Close() // a GET without Origin is served
+				expectNoStream(t, foreignRequests(t))
 				noteUnjudgedOrigins(t, func(e check.Edit) bool {
 					c, _ := tryConnection(t, t.Timeout(), e)
 					if c != nil {
@@ -34,20 +33,18 @@ func originProbes() []check.Check {
 					}
 					return c != nil
 				})
-				for _, r := range foreignRequests(t) {
-					x, err := t.HTTP().TryRequest(http.MethodGet, append(r.edits, posting.AcceptStream())...)
-					if err != nil {
-						continue
-					}
-					x.Close()
-					if posting.IsSuccess(x) && x.IsEventStream() {
-						t.Fail("a refusal", check.Describe(x), "a GET with %s was answered with a stream", r.what)
-					}
-					if posting.IsRefusal(x.Status) {
-						t.Saw()
-					}
-				}
 			},
+		},
+		{
+			ID: "http-sse.origin.stream.rebound",
+			Says: "a server on the loopback interface opens no stream for a GET with the Origin and Host of " +
+				"another site",
+			Level: spec.Must,
+			In:    only,
+			On:    transport.OnSSE,
+			Rules: []string{"http-sse-validate-origin"},
+			Idle:  "no GET with the Origin and Host of another site was answered",
+			Probe: func(t *check.T) { expectNoStream(t, reboundRequest(t)) },
 		},
 		{
 			ID:    "http-sse.origin.post",
@@ -57,39 +54,26 @@ func originProbes() []check.Check {
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-validate-origin"},
 			Idle:  "no POST with a foreign Origin was answered",
-			// The connection is opened without Origin: a page that has learnt the endpoint
-			// could post to it. Only an answer on the stream shows that a message was
-			// processed, and the answer to a later request that none is on its way.
 			Probe: func(t *check.T) {
-				posting.RequireLoopback(t, posting.OperatorDecidesOrigins)
+				expectNoAnswers(t, foreignRequests(t))
 				c := openConnection(t)
 				defer c.stream.Close()
-				c.initialize()
-				answered := false
-				posted := map[string]string{} // what a failure says, by id
-				for i, r := range foreignRequests(t) {
-					id := wire.StringID(fmt.Sprintf("mcpcheck-foreign-%d", i))
-					status := "no answer"
-					if x, err := t.HTTP().TryPost(posting.BarrierFrame(t, id),
-						append(r.edits, check.At(c.endpoint))...); err == nil {
-						status, answered = check.Describe(x), true
-					}
-					posted[id.Key()] = fmt.Sprintf("a POST with %s was processed and answered with %s", r.what, status)
-				}
 				noteUnjudgedOrigins(t, func(e check.Edit) bool {
 					x, err := t.HTTP().TryPost(posting.BarrierFrame(t), e, check.At(c.endpoint))
 					return err == nil && posting.IsSuccess(x)
 				})
-				settled := c.settle()
-				for _, m := range c.stream.Snapshot().Messages() {
-					if what, ok := posted[m.ID().Key()]; ok && m.IsResponse() {
-						t.Fail("a refusal", m.Summary(), "%s", what)
-					}
-				}
-				if answered && settled {
-					t.Saw()
-				}
 			},
+		},
+		{
+			ID: "http-sse.origin.post.rebound",
+			Says: "a server on the loopback interface processes no message that is posted with the Origin and " +
+				"Host of another site",
+			Level: spec.Must,
+			In:    only,
+			On:    transport.OnSSE,
+			Rules: []string{"http-sse-validate-origin"},
+			Idle:  "no POST with the Origin and Host of another site was answered",
+			Probe: func(t *check.T) { expectNoAnswers(t, reboundRequest(t)) },
 		},
 		{
 			ID:    "http-sse.bind.loopback",
@@ -146,20 +130,75 @@ type foreignRequest struct {
 
 // foreignRequests returns origins of other sites, also such as a careless comparison
 // takes for the server's: with its port, and with its name at the beginning or at
-// the end. The last is a name that was rebound to the server's address, which is in
-// Host too.
+// the end.
 func foreignRequests(t *check.T) []foreignRequest {
-	port := t.HTTP().URL().Port()
 	var out []foreignRequest
-	for _, origin := range posting.ForeignOrigins(port) {
+	for _, origin := range posting.ForeignOrigins(t.HTTP().URL().Port()) {
 		out = append(out, foreignRequest{"Origin " + origin, []check.Edit{check.With("Origin", origin)}})
 	}
+	return out
+}
+
+// reboundRequest returns the request of a page whose name was rebound to the server's
+// address, so that it is in Host too.
+func reboundRequest(t *check.T) []foreignRequest {
 	rebound := "evil.example"
-	if port != "" {
+	if port := t.HTTP().URL().Port(); port != "" {
 		rebound += ":" + port
 	}
 	edits := []check.Edit{check.With("Origin", "http://"+rebound), check.Host(rebound)}
-	return append(out, foreignRequest{"Origin and Host " + rebound, edits})
+	return []foreignRequest{{"Origin and Host " + rebound, edits}}
+}
+
+// expectNoStream fails the check if a GET of another site opens a stream, where a GET
+// without Origin does.
+func expectNoStream(t *check.T, requests []foreignRequest) {
+	posting.RequireLoopback(t, posting.OperatorDecidesOrigins)
+	openConnection(t).stream.Close()
+	for _, r := range requests {
+		x, err := t.HTTP().TryRequest(http.MethodGet, append(r.edits, posting.AcceptStream())...)
+		if err != nil {
+			continue
+		}
+		x.Close()
+		if posting.IsSuccess(x) && x.IsEventStream() {
+			t.Fail("a refusal", check.Describe(x), "a GET with %s was answered with a stream", r.what)
+		}
+		if posting.IsRefusal(x.Status) {
+			t.Saw()
+		}
+	}
+}
+
+// expectNoAnswers fails the check if a message that is posted from another site is
+// answered. The connection is opened without Origin: a page that has learnt the endpoint
+// could post to it. Only an answer on the stream shows that a message was processed, and
+// the answer to a later request that none is on its way.
+func expectNoAnswers(t *check.T, requests []foreignRequest) {
+	posting.RequireLoopback(t, posting.OperatorDecidesOrigins)
+	c := openConnection(t)
+	defer c.stream.Close()
+	c.initialize()
+	answered := false
+	posted := map[string]string{} // what a failure says, by id
+	for i, r := range requests {
+		id := wire.StringID(fmt.Sprintf("mcpcheck-foreign-%d", i))
+		status := "no answer"
+		if x, err := t.HTTP().TryPost(posting.BarrierFrame(t, id),
+			append(r.edits, check.At(c.endpoint))...); err == nil {
+			status, answered = check.Describe(x), true
+		}
+		posted[id.Key()] = fmt.Sprintf("a POST with %s was processed and answered with %s", r.what, status)
+	}
+	settled := c.settle()
+	for _, m := range c.stream.Snapshot().Messages() {
+		if what, ok := posted[m.ID().Key()]; ok && m.IsResponse() {
+			t.Fail("a refusal", m.Summary(), "%s", what)
+		}
+	}
+	if answered && settled {
+		t.Saw()
+	}
 }
 
 // noteUnjudgedOrigins notes which requests are served that no clause judges: those

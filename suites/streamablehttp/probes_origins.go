@@ -50,6 +50,30 @@ func originProbes() []check.Check {
 			},
 		},
 		{
+			ID:    "streamable-http.origin.rebound",
+			Says:  "a server on the loopback interface processes no request with the Origin and Host of another site",
+			Level: spec.Must,
+			In:    spec.Since(spec.V2025_03_26),
+			On:    transport.OnHTTP,
+			Rules: []string{"streamable-http-validate-origin"},
+			Idle:  "no request with the Origin and Host of another site was answered",
+			// A browser sends such a request to a name that was rebound to the address of the
+			// server, which is the attack that the clause is about. A server that validates
+			// either field refuses it; streamable-http.origin.validated judges Origin alone.
+			Probe: func(t *check.T) {
+				r := tryOrigins(t).rebound
+				if r.x == nil {
+					t.NotObserved(r.what+" was not answered: "+r.answer, "")
+				}
+				t.HTTP().Mark(r.x)
+				posting.RequireServerStatus(t, r.x)
+				if r.served {
+					t.Fail("a refusal", r.answer, "%s was served", r.what)
+				}
+				t.Saw()
+			},
+		},
+		{
 			ID:    "streamable-http.origin.forbidden",
 			Says:  "the server refuses a request for its Origin with status 403",
 			Level: spec.Must,
@@ -92,7 +116,8 @@ type originRequest struct {
 type originTrial struct {
 	servedWithout bool
 	requests      []originRequest
-	notes         []string // what no clause judges
+	rebound       originRequest // with the Host of the other site too
+	notes         []string      // what no clause judges
 }
 
 var originTrialKey = check.NewKey[originTrial]("foreign origins")
@@ -126,6 +151,11 @@ func (o *originTrial) send(t *check.T) {
 	for _, origin := range posting.ForeignOrigins(port) {
 		o.try("a POST of "+t.Facts.BarrierMethod, origin, true, post, isServed)
 	}
+	rebound := "evil.example:" + port
+	o.rebound = tryOrigin("a POST of "+t.Facts.BarrierMethod+" with Host "+rebound, "http://"+rebound, true,
+		func(edit check.Edit) (*check.PendingExchange, error) {
+			return t.HTTP().TryPost(posting.BarrierFrame(t), edit, check.Host(rebound))
+		}, isServed)
 	if !t.Facts.Stateless {
 		o.trySessions(t, posting.ForeignOrigins(port)[1])
 	}
@@ -141,10 +171,16 @@ func (o *originTrial) send(t *check.T) {
 	}
 }
 
-// try sends a request with an Origin; isServed reports whether an answer shows that it
-// was processed.
+// try sends a further request with an Origin.
 func (o *originTrial) try(what, origin string, isPost bool,
 	send func(check.Edit) (*check.PendingExchange, error), isServed func(*check.PendingExchange) bool) {
+	o.requests = append(o.requests, tryOrigin(what, origin, isPost, send, isServed))
+}
+
+// tryOrigin sends a request with an Origin; isServed reports whether an answer shows
+// that it was processed.
+func tryOrigin(what, origin string, isPost bool,
+	send func(check.Edit) (*check.PendingExchange, error), isServed func(*check.PendingExchange) bool) originRequest {
 	r := originRequest{what: fmt.Sprintf("%s with Origin %s", what, origin), isPost: isPost}
 	x, err := send(check.With("Origin", origin))
 	if err != nil {
@@ -153,7 +189,7 @@ func (o *originTrial) try(what, origin string, isPost bool,
 		r.x, r.served, r.answer = x, isServed(x), check.Describe(x)
 		x.Close()
 	}
-	o.requests = append(o.requests, r)
+	return r
 }
 
 // trySessions opens a session, opens a stream and ends a session with an Origin.
