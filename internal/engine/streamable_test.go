@@ -101,8 +101,10 @@ func conformingHTTP() map[string]server.HTTP {
 			}
 			next.ServeHTTP(w, r)
 		}),
-		"requires one order of media types": wrapHTTP(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
-			if r.Method == http.MethodPost && r.Header.Get("Accept") != "application/json, text/event-stream" {
+		"requires both media types": wrapHTTP(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+			accept := strings.ToLower(strings.Join(r.Header["Accept"], ","))
+			isBoth := strings.Contains(accept, "application/json") && strings.Contains(accept, "text/event-stream")
+			if r.Method == http.MethodPost && !isBoth {
 				refuseHTTP(w, http.StatusNotAcceptable)
 				return
 			}

@@ -15,7 +15,7 @@ import (
 func streamableHTTPFaults() []Fault {
 	return overHTTP(slices.Concat(
 		streamableEndpoint(), originsAccepted(), originsRefused(), versionHeader(),
-		answerTypes(), answerBodies(), acceptedAnswers(), refusedMessages(),
+		answerTypes(), answerBodies(), acceptedAnswers(), refusedMessages(), headerFields(), messagesRefused(),
 		sessionIDs(), sessionsMissing(), sessionsEnded(), sessionsUnknown(), sessionsMixed(),
 		streamEnds(), streamPolling(), streamEvents(), eventIDs(), primingEvents(),
 		streamRoutes(), streamCopies(), streamReplays(), streamDisconnects(),
@@ -119,7 +119,9 @@ func originsAccepted() []Fault {
 			return strings.HasSuffix(r.Header.Get("Origin"), "evil.example:"+hostPort(r))
 		}),
 		newFault("origin-compared-with-host", "accepts an Origin that is equal to Host",
-			"streamable-http.origin.rebound", onHTTPRequest(func(r *http.Request) bool { return r.Header.Get("Origin") == "http://"+r.Host }, ownOrigin)),
+			"streamable-http.origin.rebound", onHTTPRequest(func(r *http.Request) bool {
+				return r.Header.Get("Origin") == "http://"+r.Host
+			}, ownOrigin)),
 		accept("origin-of-https-trusted", "accepts any Origin of https", func(r *http.Request) bool {
 			return strings.HasPrefix(r.Header.Get("Origin"), "https://")
 		}),

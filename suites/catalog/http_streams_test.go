@@ -375,7 +375,7 @@ var eventStreamCases = map[string]struct {
 		w.endStream(1)
 		w.request(2, "GET", "", "Mcp-Session-Id", "t")
 		w.openStream(2)
-		w.event(2, "1", "")
+		w.event(2, "1", `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 	}, ""},
 	"event id after the end of the session": {spec.V2025_06_18, func(w *httpFrames) {
 		w.post(1, firstCall)
@@ -439,14 +439,33 @@ var eventStreamCases = map[string]struct {
 		w.event(1, "", firstResult)
 		w.endStream(1)
 	}, "streamable-http.event.data"},
-	"event without message": {spec.V2025_06_18, func(w *httpFrames) {
-		w.post(1, firstCall)
+	"event without message":                 {spec.V2025_06_18, writeEmptyEvent, "streamable-http.event.data.empty"},
+	"event without message that is allowed": {spec.V2025_11_25, writeEmptyEvent, ""},
+	"event without message of another era":  {spec.V2026_07_28, writeEmptyEvent, ""},
+	"event without message before the revision": {spec.V2025_06_18, func(w *httpFrames) {
+		w.post(1, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`)
 		w.openStream(1)
-		w.comment(1)
 		w.event(1, "7", "")
 		w.event(1, "", firstResult)
 		w.endStream(1)
 	}, ""},
+	"event without a data field": {spec.V2025_06_18, func(w *httpFrames) {
+		w.post(1, firstCall)
+		w.openStream(1)
+		w.comment(1)
+		w.event(1, "", firstResult)
+		w.endStream(1)
+	}, ""},
+}
+
+// writeEmptyEvent writes a stream with an event that has an id and empty data.
+func writeEmptyEvent(w *httpFrames) {
+	w.post(1, firstCall)
+	w.openStream(1)
+	w.comment(1)
+	w.event(1, "7", "")
+	w.event(1, "", firstResult)
+	w.endStream(1)
 }
 
 // The judges fail violations, and neither allowed nor unclear sessions.

@@ -40,6 +40,31 @@ func endpointProbes() []check.Check {
 			},
 		},
 		{
+			ID:    "streamable-http.get.answered",
+			Says:  "the server answers a GET at once, so that clients know whether it opens a stream",
+			Level: spec.Robust,
+			In:    withSessions,
+			On:    transport.OnHTTP,
+			Spec:  "basic/transports#listening-for-messages-from-the-server",
+			Idle:  "no GET was sent in a session that is alive",
+			// No clause states when the answer begins: some servers send its head with the first
+			// event only. What it is judges streamable-http.get.answer.
+			Probe: func(t *check.T) {
+				b := posting.OpenSession(t)
+				defer b.End()
+				x, err := b.TryRequest(http.MethodGet, posting.AcceptStream())
+				if err == nil {
+					x.Close()
+					t.Saw()
+					return
+				}
+				if after, why := b.TryPost(posting.BarrierFrame(t)); why == nil && posting.IsServed(t, after) {
+					t.Fail("an event stream or status 405", err.Error(),
+						"a GET got no answer, and %s was served after it: %v", t.Facts.BarrierMethod, err)
+				}
+			},
+		},
+		{
 			ID:    "streamable-http.clients",
 			Says:  "clients that use the same request ids at the same time get the answers to their own requests",
 			Level: spec.Should,

@@ -152,7 +152,7 @@ func (o *originTrial) send(t *check.T) {
 		o.try("a POST of "+t.Facts.BarrierMethod, origin, true, post, isServed)
 	}
 	rebound := "evil.example:" + port
-	o.rebound = tryOrigin("a POST of "+t.Facts.BarrierMethod+" with Host "+rebound, "http://"+rebound, true,
+	o.rebound = tryOrigin("a POST of "+t.Facts.BarrierMethod+" with Host "+rebound+" and", "http://"+rebound, true,
 		func(edit check.Edit) (*check.PendingExchange, error) {
 			return t.HTTP().TryPost(posting.BarrierFrame(t), edit, check.Host(rebound))
 		}, isServed)
@@ -174,14 +174,14 @@ func (o *originTrial) send(t *check.T) {
 // try sends a further request with an Origin.
 func (o *originTrial) try(what, origin string, isPost bool,
 	send func(check.Edit) (*check.PendingExchange, error), isServed func(*check.PendingExchange) bool) {
-	o.requests = append(o.requests, tryOrigin(what, origin, isPost, send, isServed))
+	o.requests = append(o.requests, tryOrigin(what+" with", origin, isPost, send, isServed))
 }
 
 // tryOrigin sends a request with an Origin; isServed reports whether an answer shows
 // that it was processed.
 func tryOrigin(what, origin string, isPost bool,
 	send func(check.Edit) (*check.PendingExchange, error), isServed func(*check.PendingExchange) bool) originRequest {
-	r := originRequest{what: fmt.Sprintf("%s with Origin %s", what, origin), isPost: isPost}
+	r := originRequest{what: fmt.Sprintf("%s Origin %s", what, origin), isPost: isPost}
 	x, err := send(check.With("Origin", origin))
 	if err != nil {
 		r.answer = err.Error()

@@ -12,7 +12,8 @@ import (
 // Checks returns the probes and judges of servers.
 func Checks() []check.Check {
 	return slices.Concat(
-		check.Servers(endpointProbes(), originProbes(), answerProbes(), versionProbes()),
+		check.Servers(endpointProbes(), originProbes(), answerProbes(), fieldProbes(), messageProbes()),
+		check.Servers(versionProbes()),
 		streams.Checks(),
 		check.Servers(statelessProbes(), sessionProbes(), endedSessionProbes(), unknownSessionProbes()),
 		check.Servers(judges(), statelessJudges()),

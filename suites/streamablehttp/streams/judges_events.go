@@ -10,6 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
 // eventJudges returns the judges of the events of streams.
@@ -40,6 +41,37 @@ func eventJudges() []check.Check {
 							j.Fail(f, "the data of an event is no message: %v", fault)
 						}
 						return !f.IsTransportOnly() && fault == nil
+					})
+				}
+			},
+		},
+		{
+			ID:    "streamable-http.event.data.empty",
+			Says:  "the server sends no event with empty data, which clients of this revision read as a message",
+			Level: spec.Robust,
+			In:    spec.Since(spec.V2025_03_26) &^ polling(),
+			Spec:  "basic/transports#sending-messages-to-the-server",
+			Idle:  "no event came on a stream",
+			// 2025-11-25 alone defines such events. Before the answer to initialize no
+			// revision is agreed on, and a server of both eras may stream sessions of
+			// 2025-11-25.
+			Judge: func(j *check.J) {
+				for _, s := range streamsOf(j) {
+					posted := s.first().PostedMessages()
+					switch {
+					case len(posted) > 0 && posted[0].Method() == "initialize":
+						continue
+					case j.Facts.Stateless && (len(posted) == 0 || !transcript.IsUnderRevision(j, posted[0], false)):
+						continue
+					}
+					check.Each(j, s.frames(), func(f wire.Entry) bool {
+						if !f.IsDispatched() || f.HTTP.Event.Type != "" && f.HTTP.Event.Type != "message" {
+							return false
+						}
+						if len(f.Data()) == 0 {
+							j.Fail(f, "the data of an event is empty")
+						}
+						return true
 					})
 				}
 			},
