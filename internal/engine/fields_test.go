@@ -48,8 +48,8 @@ func TestAcceptsAnswersToUnusualRequests(t *testing.T) {
 		{what: "405 to GET", check: answered, http: replaceStatus(get, 0, 405), in: in, want: reports.Pass},
 		{what: "a server that hangs", check: answered, http: hangAfterGet(), in: in, want: reports.NotObserved},
 		{
-			what: "400 to all responses", check: unrequested, http: replaceStatus(bodyContains(`"mcpcheck-none"`), 0, 400),
-			in: in, want: reports.Pass,
+			what: "400 to all responses", check: unrequested,
+			http: replaceStatus(bodyContains(`"mcpcheck-none"`), 0, 400), in: in, want: reports.Pass,
 		},
 		{
 			what: "400 to results that are null", check: "streamable-http.response.accepted",

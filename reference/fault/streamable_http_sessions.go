@@ -110,12 +110,27 @@ func sessionsMissing() []Fault {
 		refused(http.StatusOK),
 		{
 			Name: "missing-session-of-notification-ignored", Does: "accepts notifications without a session id",
-			CaughtBy: []string{"streamable-http.session.required"},
+			CaughtBy: []string{"streamable-http.session.required.notification"},
 			Apply: respond(allOf(hasNoSession, posts(isMessage(wire.Notification, ""))), http.StatusAccepted, "",
 				""),
 		},
+		newFault("missing-session-of-get-ignored", "opens an event stream without a session id",
+			"streamable-http.session.required.get", respond(allOf(isGet, lacksSession, hasNoOrigin), http.StatusOK,
+				"text/event-stream", "")),
+		newFault("missing-session-of-delete-ignored", "answers a DELETE without a session id with status 204",
+			"streamable-http.session.required.delete", respond(allOf(isDelete, lacksSession, hasNoOrigin),
+				http.StatusNoContent, "", "")),
 	}
 }
+
+// hasKnownVersion matches requests that name a published version, or none.
+func hasKnownVersion(r *http.Request) bool {
+	v := r.Header.Get(versionField)
+	return v == "" || isPublished(v)
+}
+
+// lacksSession matches requests without a session id.
+func lacksSession(r *http.Request) bool { return r.Header.Get(sessionField) == "" }
 
 // hasNoOrigin matches requests without an Origin.
 func hasNoOrigin(r *http.Request) bool { return r.Header.Get("Origin") == "" }
@@ -137,7 +152,8 @@ func sessionsEnded() []Fault {
 		refused(http.StatusGone, "status 410"),
 		refused(http.StatusOK, "an error under status 200"),
 		fault("ended-session-lives", "acknowledges the end of a session and continues it", "",
-			respond(allOf(isDelete, hasNoOrigin), http.StatusNoContent, "", "")),
+			respond(allOf(isDelete, hasNoOrigin, hasField(sessionField), hasKnownVersion), http.StatusNoContent, "",
+				"")),
 		fault("ended-session-listened-to", "opens an event stream in an ended session", ".get",
 			whenHTTP(isGet, func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 				next.ServeHTTP(&streamForNotFound{ResponseWriter: w}, r)

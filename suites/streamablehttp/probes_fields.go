@@ -108,7 +108,7 @@ func fieldProbes() []check.Check {
 		},
 		{
 			ID:    "streamable-http.accept.lines",
-			Says:  "the server serves a POST with two Accept lines, as HTTP clients write values that are added one by one",
+			Says:  "the server serves a POST with two lines of Accept, which some HTTP clients write for two values",
 			Level: spec.Robust,
 			In:    spec.Since(spec.V2025_03_26),
 			On:    transport.OnHTTP,

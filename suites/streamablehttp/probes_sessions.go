@@ -3,7 +3,6 @@ package streamablehttp
 import (
 	"net/http"
 
-	"github.com/mcpcheck/mcpcheck/internal/match"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/suites/check"
@@ -34,42 +33,6 @@ func sessionProbes() []check.Check {
 				if len(ids) >= someSessions || variety(ids) >= bitsOfMany {
 					expectUnguessable(t, ids)
 					t.Saw()
-				}
-			},
-		},
-		{
-			ID:    "streamable-http.session.required",
-			Says:  "a server that requires a session id answers requests without one with status 400",
-			Level: spec.Should,
-			In:    withSessions,
-			On:    transport.OnHTTP,
-			Rules: []string{"streamable-http-session-required-400"},
-			Idle:  "no request without a session id was sent",
-			Probe: func(t *check.T) {
-				b := openIdentifiedSession(t)
-				defer b.End()
-				x := t.HTTP().Post(posting.BarrierFrame(t), check.Without(posting.SessionField))
-				posting.RequireServerStatus(t, x)
-				if posting.IsServed(t, x) {
-					t.NotApplicable("the server serves requests without a session id")
-				}
-				match.Expect(t, x.Status).To(match.BeStatus(http.StatusBadRequest),
-					"%s without MCP-Session-Id was posted", t.Facts.BarrierMethod)
-				t.Saw()
-				x, err := t.HTTP().TryPost(posting.InitializedFrame, check.Without(posting.SessionField))
-				if err == nil {
-					match.Expect(t, posting.RequireServerStatus(t, x).Status).To(match.BeStatus(http.StatusBadRequest),
-						"a notification without MCP-Session-Id was posted, though requests need one")
-				}
-				for _, method := range []string{http.MethodGet, http.MethodDelete} {
-					x, err := t.HTTP().TryRequest(method, check.Without(posting.SessionField), posting.AcceptStream())
-					if err != nil {
-						continue
-					}
-					if x.Status != http.StatusBadRequest && x.Status != http.StatusMethodNotAllowed {
-						t.Note("a %s without MCP-Session-Id was answered with %s", method, check.Describe(x))
-					}
-					x.Close()
 				}
 			},
 		},

@@ -155,12 +155,9 @@ func tryEndedSession(t *check.T) endedSession {
 		if hasStream {
 			e.get = tryGet(b, "a GET"+when)
 		}
-		e.delete = &sessionAnswer{what: "a DELETE" + when}
-		if x, err := b.TryRequest(http.MethodDelete); err != nil {
-			e.delete.problem = err.Error()
-		} else {
-			e.delete.x, e.delete.served = x, posting.IsSuccess(x)
-		}
+		e.delete = tryExchange("a DELETE"+when, func() (*check.PendingExchange, error) {
+			return b.TryRequest(http.MethodDelete)
+		})
 		return e
 	})
 }
@@ -178,8 +175,15 @@ func tryPost(t *check.T, b *posting.RawSession, what string) *sessionAnswer {
 
 // tryGet sends a GET in a session.
 func tryGet(b *posting.RawSession, what string) *sessionAnswer {
+	return tryExchange(what, func() (*check.PendingExchange, error) {
+		return b.TryRequest(http.MethodGet, posting.AcceptStream())
+	})
+}
+
+// tryExchange sends a request that a status of success shows to be processed.
+func tryExchange(what string, send func() (*check.PendingExchange, error)) *sessionAnswer {
 	a := &sessionAnswer{what: what}
-	if x, err := b.TryRequest(http.MethodGet, posting.AcceptStream()); err != nil {
+	if x, err := send(); err != nil {
 		a.problem = err.Error()
 	} else {
 		a.x, a.served = x, posting.IsSuccess(x)

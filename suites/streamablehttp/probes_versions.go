@@ -11,17 +11,19 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
 
+// withVersionField are the revisions in which a session has MCP-Protocol-Version.
+var withVersionField = spec.Between(spec.V2025_06_18, spec.V2025_11_25)
+
 // versionProbes returns the probes of basic/transports#protocol-version-header of
 // 2025-06-18 and 2025-11-25. In 2026-07-28 the field is one of those that repeat the
 // message, which area headers checks.
 func versionProbes() []check.Check {
-	in := spec.Between(spec.V2025_06_18, spec.V2025_11_25)
 	return []check.Check{
 		{
 			ID:    "streamable-http.version.invalid",
 			Says:  "the server answers a request with an invalid MCP-Protocol-Version with status 400",
 			Level: spec.Must,
-			In:    in,
+			In:    withVersionField,
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-version-header-invalid-400"},
 			Idle:  "no message was posted",
@@ -40,10 +42,45 @@ func versionProbes() []check.Check {
 			},
 		},
 		{
+			ID:    "streamable-http.version.invalid.get",
+			Says:  "a server that opens streams answers a GET with an invalid MCP-Protocol-Version with status 400",
+			Level: spec.Must,
+			In:    withVersionField,
+			On:    transport.OnHTTP,
+			Rules: []string{"streamable-http-version-header-invalid-400"},
+			Idle:  "a GET opened no stream",
+			Probe: func(t *check.T) {
+				b := posting.OpenSession(t)
+				defer b.End()
+				if opensStream(b) {
+					expectVersionRefused(t, b, "a GET", func(edits ...check.Edit) (*check.PendingExchange, error) {
+						return b.TryRequest(http.MethodGet, append(edits, posting.AcceptStream())...)
+					})
+				}
+			},
+		},
+		{
+			ID:    "streamable-http.version.invalid.delete",
+			Says:  "a server that ends sessions answers a DELETE with an invalid MCP-Protocol-Version with status 400",
+			Level: spec.Must,
+			In:    withVersionField,
+			On:    transport.OnHTTP,
+			Rules: []string{"streamable-http-version-header-invalid-400"},
+			Idle:  "no session was ended by DELETE",
+			Probe: func(t *check.T) {
+				endSession(t, openIdentifiedSession(t))
+				b := openIdentifiedSession(t)
+				defer b.End()
+				expectVersionRefused(t, b, "a DELETE", func(edits ...check.Edit) (*check.PendingExchange, error) {
+					return b.TryRequest(http.MethodDelete, edits...)
+				})
+			},
+		},
+		{
 			ID:    "streamable-http.version.absent",
 			Says:  "the server serves a request without MCP-Protocol-Version",
 			Level: spec.Should,
-			In:    in,
+			In:    withVersionField,
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-version-header-default"},
 			Idle:  "no request was posted",
@@ -72,6 +109,26 @@ func versionProbes() []check.Check {
 			},
 		},
 	}
+}
+
+// expectVersionRefused fails the check unless a request with an invalid version is
+// answered with 400. A server that answers a POST with it in the same way has one
+// fault, which streamable-http.version.invalid reports.
+func expectVersionRefused(t *check.T, b *posting.RawSession, what string,
+	send func(edits ...check.Edit) (*check.PendingExchange, error)) {
+	invalid := check.With(posting.VersionField, spec.UnknownVersion)
+	post := posting.RequireServerStatus(t, b.Post(posting.BarrierFrame(t), invalid))
+	if post.Status != http.StatusBadRequest {
+		t.NotObserved("a POST with such a version was answered with "+check.Describe(post), "")
+	}
+	x, err := send(invalid)
+	if err != nil {
+		t.NotObserved(what+" was not answered: "+err.Error(), "")
+	}
+	defer x.Close()
+	match.Expect(t, posting.RequireServerStatus(t, x).Status).To(match.BeStatus(http.StatusBadRequest),
+		"%s with MCP-Protocol-Version: %s was sent", what, spec.UnknownVersion)
+	t.Saw()
 }
 
 // agreesTo reports whether the server answers initialize of a revision with that

@@ -13,7 +13,7 @@ import (
 func Checks() []check.Check {
 	return slices.Concat(
 		check.Servers(endpointProbes(), originProbes(), answerProbes(), fieldProbes(), messageProbes()),
-		check.Servers(versionProbes()),
+		check.Servers(versionProbes(), requiredSessionProbes()),
 		streams.Checks(),
 		check.Servers(statelessProbes(), sessionProbes(), endedSessionProbes(), unknownSessionProbes()),
 		check.Servers(judges(), statelessJudges()),
