@@ -60,6 +60,11 @@ func TestAcceptsAnswersToUnusualRequests(t *testing.T) {
 			http: replaceStatus(bodyContains(`notifications/cancelled`), 0, 503), in: in, want: reports.NotObserved,
 		},
 		{
+			what: "405 to a GET of an unknown version", check: "streamable-http.version.invalid.get",
+			http: replaceStatus(allOf(get, field("Mcp-Protocol-Version", "1999")), 0, 405),
+			in:   spec.Between(spec.V2025_06_18, spec.V2025_11_25), want: reports.NotObserved,
+		},
+		{
 			what: "502 to a name that was rebound", check: "streamable-http.origin.rebound",
 			http: replaceStatus(func(r *http.Request) bool { return strings.HasPrefix(r.Host, "evil") }, 0, 502),
 			want: reports.NotObserved,

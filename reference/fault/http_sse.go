@@ -14,7 +14,7 @@ import (
 
 // httpSSEFaults are the faults of basic/transports#http-with-sse of 2024-11-05.
 func httpSSEFaults() []Fault {
-	faults := slices.Concat(sseOrigins(), sseStreams(), sseEndpoints(), sseMessages(), sseClients())
+	faults := slices.Concat(sseOrigins(), sseStreams(), sseEndpoints(), sseMessages(), ssePosts(), sseClients())
 	for i := range faults {
 		faults[i].Over = transport.SSE
 	}

@@ -78,11 +78,14 @@ func awaitEndpoint(t *check.T, x *check.PendingExchange, within time.Duration, f
 	return to
 }
 
-// post posts a message to the connection; its answer comes on the stream.
-func (c *connection) post(raw string) {
-	if _, err := c.t.HTTP().TryPost(raw, check.At(c.endpoint)); err != nil {
+// post posts a message to the connection and returns the answer to the POST; that to the
+// message comes on the stream.
+func (c *connection) post(raw string) *check.PendingExchange {
+	x, err := c.t.HTTP().TryPost(raw, check.At(c.endpoint))
+	if err != nil {
 		c.t.NotObserved("a message could not be posted: "+err.Error(), "")
 	}
+	return x
 }
 
 // awaitAnswer returns the response with an id on the stream, if one comes.
@@ -90,14 +93,15 @@ func (c *connection) awaitAnswer(id wire.ID) (wire.Message, bool) {
 	return c.t.HTTP().AwaitMessage(c.stream, c.t.Timeout(), check.ResponseTo(id))
 }
 
-// initialize performs the opening of the protocol.
-func (c *connection) initialize() {
+// initialize performs the opening of the protocol, and returns the answer to the POST of
+// notifications/initialized.
+func (c *connection) initialize() *check.PendingExchange {
 	id := wire.StringID("mcpcheck-open")
 	c.post(c.t.Frame(id, "initialize", check.InitializeParams(string(c.t.Rev))))
 	if m, ok := c.awaitAnswer(id); !ok || m.Kind != wire.Result {
 		c.t.Fail("a result on its stream", "none", "initialize on a second connection was not answered on its stream")
 	}
-	c.post(posting.InitializedFrame)
+	return c.post(posting.InitializedFrame)
 }
 
 // settle posts a request and reports whether it was answered: messages that the

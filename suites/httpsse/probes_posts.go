@@ -1,0 +1,138 @@
+package httpsse
+
+import (
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
+)
+
+const (
+	withSSE       = "basic/transports#http-with-sse"
+	nothingPosted = "no message was posted"
+)
+
+// postProbes returns the probes of messages that the server has no reason to refuse: no
+// clause states their header fields, or that they may be refused.
+func postProbes() []check.Check {
+	return []check.Check{
+		{
+			ID:    "http-sse.content-type.forms",
+			Says:  "the server serves a POST of application/json with a charset, which many HTTP clients add",
+			Level: spec.Robust,
+			In:    only,
+			On:    transport.OnSSE,
+			Spec:  withSSE,
+			Idle:  nothingPosted,
+			Probe: func(t *check.T) {
+				expectMediaTypesServed(t, "application/json; charset=utf-8", "application/json;charset=UTF-8")
+			},
+		},
+		{
+			ID:    "http-sse.content-type.case",
+			Says:  "the server compares the media type in Content-Type case-insensitively (RFC 9110 section 8.3.1)",
+			Level: spec.Robust,
+			In:    only,
+			On:    transport.OnSSE,
+			Spec:  withSSE,
+			Idle:  nothingPosted,
+			Probe: func(t *check.T) { expectMediaTypesServed(t, "Application/JSON") },
+		},
+		{
+			ID: "http-sse.content-type.compared",
+			Says: "a server that refuses text/plain refuses other media types that contain application/json, " +
+				"which pages of other sites can post without a preflight",
+			Level: spec.Robust,
+			In:    only,
+			On:    transport.OnSSE,
+			Spec:  withSSE,
+			Idle:  "the server serves a body of text/plain",
+			Probe: func(t *check.T) {
+				c := openConnection(t)
+				defer c.stream.Close()
+				c.initialize()
+				if c.serves(check.With("Content-Type", "text/plain")) {
+					return
+				}
+				const mediaType = "text/plain; x=application/json"
+				if c.serves(check.With("Content-Type", mediaType)) {
+					t.Fail("a refusal, as of text/plain", "a result", "%s with Content-Type: %s was served",
+						t.Facts.BarrierMethod, mediaType)
+				}
+				t.Saw()
+			},
+		},
+		{
+			ID:    "http-sse.notification.cancelled",
+			Says:  "the server accepts a cancellation of a request that it has answered, since the two may cross",
+			Level: spec.Robust,
+			In:    only,
+			On:    transport.OnSSE,
+			Spec:  "basic/utilities/cancellation#error-handling",
+			Idle:  nothingPosted,
+			Probe: func(t *check.T) {
+				expectAccepted(t, `{"jsonrpc":"2.0","method":"notifications/cancelled",`+
+					`"params":{"requestId":"mcpcheck-open","reason":"mcpcheck is late"}}`)
+			},
+		},
+		{
+			ID:    "http-sse.notification.progress",
+			Says:  "the server accepts progress of a request that it no longer waits for, since the two may cross",
+			Level: spec.Robust,
+			In:    only,
+			On:    transport.OnSSE,
+			Spec:  "basic/utilities/progress#behavior-requirements",
+			Idle:  nothingPosted,
+			Probe: func(t *check.T) {
+				expectAccepted(t, `{"jsonrpc":"2.0","method":"notifications/progress",`+
+					`"params":{"progressToken":"mcpcheck-over","progress":1,"total":1}}`)
+			},
+		},
+	}
+}
+
+// serves reports whether a request with edits is answered on the stream by a result.
+func (c *connection) serves(edits ...check.Edit) bool {
+	id := wire.StringID("mcpcheck-form-" + c.t.NextID().Raw)
+	x, err := c.t.HTTP().TryPost(posting.BarrierFrame(c.t, id), append(edits, check.At(c.endpoint))...)
+	if err != nil {
+		return false
+	}
+	if posting.RequireServerStatus(c.t, x); !posting.IsSuccess(x) {
+		return false
+	}
+	m, ok := c.awaitAnswer(id)
+	return ok && m.Kind == wire.Result
+}
+
+// expectMediaTypesServed fails the check unless requests with forms of the media type
+// are served, where the usual form is.
+func expectMediaTypesServed(t *check.T, forms ...string) {
+	c := openConnection(t)
+	defer c.stream.Close()
+	c.initialize()
+	if !c.serves() {
+		t.NotObserved("a request with the usual header fields was not served", "")
+	}
+	for _, form := range forms {
+		if !c.serves(check.With("Content-Type", form)) {
+			t.Fail("a result on the stream", "none", "%s with Content-Type: %s was posted", t.Facts.BarrierMethod, form)
+		}
+		t.Saw()
+	}
+}
+
+// expectAccepted fails the check if a notification is refused in a new connection. That
+// a server refuses all of them is reported by http-sse.post.taken.
+func expectAccepted(t *check.T, notification string) {
+	c := openConnection(t)
+	defer c.stream.Close()
+	if x := c.initialize(); !posting.IsSuccess(x) {
+		t.NotObserved("notifications/initialized was answered with "+check.Describe(x), "")
+	}
+	if x := posting.RequireServerStatus(t, c.post(notification)); !posting.IsSuccess(x) {
+		t.Fail("a status of success", check.Describe(x), "%s was posted", wire.Parse([]byte(notification)).Summary())
+	}
+	t.Saw()
+}
