@@ -3,6 +3,7 @@ package streamablehttp
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
@@ -117,13 +118,15 @@ func expectNoErrorWithSuccess(t *check.T, response string, status int, answers [
 	t.Saw()
 }
 
-// expectAccepted fails the check if HTTP refuses a notification.
+// expectAccepted fails the check if HTTP refuses a notification. 401 and 403 are about the
+// client, and 404 about its session.
 func expectAccepted(t *check.T, method string, params check.Params) {
 	at := t.Notify(method, params)
 	t.HTTP().Settle(at)
 	status := t.HTTP().Status(at)
 	switch {
-	case status == 0, posting.IsUnavailable(status):
+	case status == 0, status == http.StatusNotFound, !posting.IsClientError(status) && status >= 400 && status < 500,
+		posting.IsUnavailable(status):
 		t.NotObserved(fmt.Sprintf("%s was answered with HTTP status %d", method, status), "")
 	case status >= 400:
 		t.Fail("HTTP status 202", fmt.Sprintf("HTTP status %d", status), "%s was posted", method)
