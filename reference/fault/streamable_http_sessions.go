@@ -317,7 +317,7 @@ func endOtherSessions(onOpen bool) apply {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			m, _ := posted(r)
 			opens := isBareInitialize(m)
-			if !opens && !isDelete(r) || !hasNoOrigin(r) {
+			if !opens && !isDelete(r) || !hasNoOrigin(r) || !hasKnownVersion(r) {
 				next.ServeHTTP(w, r)
 				return
 			}

@@ -144,11 +144,7 @@ var endedSessionKey = check.NewKey[endedSession]("requests in an ended session")
 func tryEndedSession(t *check.T) endedSession {
 	return check.Once(t, endedSessionKey, func() endedSession {
 		b := openIdentifiedSession(t)
-		hasStream := false
-		if x, err := b.TryRequest(http.MethodGet, posting.AcceptStream()); err == nil {
-			hasStream = x.Status == http.StatusOK
-			x.Close()
-		}
+		hasStream := opensStream(b)
 		endSession(t, b)
 		const when = " in a session that DELETE ended"
 		e := endedSession{post: tryPost(t, b, t.Facts.BarrierMethod+" posted"+when)}

@@ -207,7 +207,7 @@ func opensStream(b *posting.RawSession) bool {
 		return false
 	}
 	defer x.Close()
-	return x.Status == http.StatusOK
+	return x.Status == http.StatusOK && x.IsEventStream()
 }
 
 // changedCharacters is how many letters and digits of a session id are changed, so that
