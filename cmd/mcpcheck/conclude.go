@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"syscall"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
@@ -93,13 +94,10 @@ func (f *flags) options() map[string]any {
 	return o
 }
 
-// rerun returns the function that gives the command which runs one check alone.
-func (f *flags) rerun(verb string, words []string) func(id string, rev spec.Revision) string {
-	return func(id string, rev spec.Revision) string {
-		args := []string{"mcpcheck", verb, "--only", id, "--spec", string(rev)}
-		if f.seedGiven {
-			args = append(args, "--seed", fmt.Sprint(f.seed))
-		}
+// rerun returns the function that gives the command which runs some checks alone.
+func (f *flags) rerun(verb string, words []string) func(ids []string, rev spec.Revision) string {
+	return func(ids []string, rev spec.Revision) string {
+		args := []string{"mcpcheck", verb, "--only", strings.Join(ids, ","), "--spec", string(rev), "--seed", fmt.Sprint(f.seed)}
 		for _, name := range f.allowTools {
 			args = append(args, "--allow-tools", name)
 		}

@@ -48,7 +48,6 @@ type flags struct {
 	noColor      bool
 	reference    string // the name of a fault, or noFault
 
-	seedGiven     bool
 	baseline      *reports.Baseline // of baselineFile, or nil
 	given         check.Given       // of configFile
 	authorization config.Authorization
@@ -117,8 +116,7 @@ func (f *flags) addProfile(cmd *cobra.Command) {
 // prepare validates the flags and reads the files that they name, so that errors
 // are reported before a target is started.
 func (f *flags) prepare(cmd *cobra.Command) error {
-	f.seedGiven = cmd.Flags().Changed("seed")
-	if !f.seedGiven {
+	if !cmd.Flags().Changed("seed") {
 		f.seed = rand.Uint64() >> 11 // exact in every JSON reader
 	}
 	if err := f.validate(cmd); err != nil {
@@ -265,6 +263,16 @@ func (f *flags) launchFlags() []string {
 	}
 	if f.transport != "" && f.transport != transportAuto {
 		out = append(out, "--transport", f.transport)
+	}
+	d := session.DefaultOptions()
+	if f.timeout != 0 && f.timeout != d.Timeout {
+		out = append(out, "--timeout", f.timeout.String())
+	}
+	if f.startTimeout != 0 && f.startTimeout != d.StartTimeout {
+		out = append(out, "--start-timeout", f.startTimeout.String())
+	}
+	if f.serial {
+		out = append(out, "--serial")
 	}
 	if f.ca != "" {
 		out = append(out, "--ca", f.ca)

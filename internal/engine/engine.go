@@ -43,8 +43,8 @@ type Options struct {
 	// Progress receives every outcome when it is known, and again if a later answer
 	// changes it.
 	Progress func(reports.Outcome)
-	// Rerun returns the command that runs a check alone.
-	Rerun func(id string, rev spec.Revision) string
+	// Rerun returns the command that runs some checks alone.
+	Rerun func(ids []string, rev spec.Revision) string
 }
 
 // An Engine judges one target.
@@ -293,7 +293,7 @@ func (e *Engine) outcome(r *result) reports.Outcome {
 			out.Expected = c.Says
 		}
 		if e.o.Rerun != nil {
-			out.Rerun = e.o.Rerun(c.ID, r.rev)
+			out.Rerun = e.o.Rerun(e.neededFor(c, o), r.rev)
 		}
 	case check.NotObserved:
 		out.Verdict = reports.NotObserved
@@ -305,6 +305,16 @@ func (e *Engine) outcome(r *result) reports.Outcome {
 		out.Verdict = reports.Broken
 	}
 	return out
+}
+
+// neededFor returns the checks that show an outcome again: a judge needs the check that
+// sent what it objects to, unless the survey did.
+func (e *Engine) neededFor(c check.Check, o check.Outcome) []string {
+	isProbe := slices.ContainsFunc(e.o.Checks, func(p check.Check) bool { return p.ID == o.SentBy && p.Probe != nil })
+	if c.Judge != nil && isProbe {
+		return []string{o.SentBy, c.ID}
+	}
+	return []string{c.ID}
 }
 
 func (e *Engine) rules(c check.Check, rev spec.Revision) []reports.Rule {

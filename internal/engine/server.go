@@ -428,7 +428,7 @@ func (e *serverSubject) views(rev spec.Revision) []*check.View {
 	if e.ended[rev] == nil {
 		for _, s := range e.pools[rev].Sessions() {
 			if s.Rev == rev {
-				e.ended[rev] = append(e.ended[rev], check.NewView(rev, s.Transcript))
+				e.ended[rev] = append(e.ended[rev], check.ViewOf(s))
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,6 +27,8 @@ type Session struct {
 	nextID       atomic.Int64
 	givenUp      *giveUpList             // of its pool; nil without one
 	alternative  *atomic.Pointer[string] // of its pool: the method that tests liveness in place of the barrier
+	usesMutex    sync.Mutex
+	uses         []use
 }
 
 // newSession makes a session at a revision, with a host, of a connection on which

@@ -38,6 +38,7 @@ type View struct {
 	transcript *wire.Transcript
 	byRole     map[wire.Role][]wire.Entry // filled on demand
 	derived    map[derivedKey]any
+	userAt     func(frame int) string // who sent what the frame belongs to; nil if that is not known
 }
 
 // A derivedKey names what is derived from a transcript for the judges of a role.
@@ -52,6 +53,13 @@ func NewView(rev spec.Revision, t *wire.Transcript) *View {
 		rev: rev, facts: rev.Facts(), entries: t.Entries(), ending: t.Ending(), transcript: t,
 		byRole: map[wire.Role][]wire.Entry{}, derived: map[derivedKey]any{},
 	}
+}
+
+// ViewOf prepares the transcript of a session for judges.
+func ViewOf(s *session.Session) *View {
+	v := NewView(s.Rev, s.Transcript)
+	v.userAt = s.UserAt
+	return v
 }
 
 // Entries returns all frames with a message.
@@ -175,6 +183,13 @@ func (j *J) Fail(e wire.Entry, format string, args ...any) {
 		j.out.Got = e.Message.Summary()
 	}
 	j.out.Frames = excerpt(j.transcript, max(0, e.Index-framesBefore), e.Index)
+	if j.userAt != nil {
+		at := e.Index
+		if request, ok := j.RequestOf(e); ok {
+			at = request.Index
+		}
+		j.out.SentBy = j.userAt(at)
+	}
 }
 
 // FailSession reports that the session as a whole breaks the rule.

@@ -35,6 +35,7 @@ type Outcome struct {
 	Hint         string // what would make it observed
 	Took         time.Duration
 	EndedSession bool             // the session no longer answered after it
+	SentBy       string           // the check that sent what a judge objects to; "" if that is not known
 	Charges      []Charge         // violations of other checks that it came upon
 	Frames       []wire.Frame     // of the session, for a state other than Kept
 	EndedOn      []string         // the methods of the messages that the server may have ended on

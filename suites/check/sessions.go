@@ -68,6 +68,7 @@ func (t *T) handleOn(s *session.Session, err error) *T {
 		t.out.State, t.out.Cause, t.out.Detail = NotRun, err.Error(), "no other session for this check"
 		panic(stop{})
 	}
+	s.NoteUser(t.id)
 	other := *t
 	other.s, other.from, other.mark = s, s.Len(), -1
 	other.Rev, other.Facts = s.Rev, s.Rev.Facts()
