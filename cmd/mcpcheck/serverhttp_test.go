@@ -209,6 +209,36 @@ func TestStartsAndEndsServer(t *testing.T) {
 	}
 }
 
+// The command that a report names for a fail or warn shows it again: of a probe, of a
+// judge of what another check sends, and of a server that ends.
+func TestReportedCommandsShowTheirVerdicts(t *testing.T) {
+	for _, fault := range []string{"ping-result-pong", "response-id-as-number", "exits-on-prompts-get"} {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			_, report := runServer(t, "--reference="+fault, "--spec", "2025-06-18")
+			found := 0
+			for _, o := range report.Outcomes {
+				if o.Verdict != reports.Fail && o.Verdict != reports.Warn {
+					continue
+				}
+				found++
+				words := strings.Fields(o.Rerun)
+				if len(words) < 2 || words[0] != "mcpcheck" || words[1] != "server" {
+					t.Fatalf("%s has the command %q", o.ID, o.Rerun)
+				}
+				_, again := runServer(t, words[2:]...)
+				at := slices.IndexFunc(again.Outcomes, func(x reports.Outcome) bool { return x.ID == o.ID })
+				if at < 0 || again.Outcomes[at].Verdict != o.Verdict {
+					t.Errorf("%s is %s: %s; not so with %s", o.ID, o.Verdict, o.Detail, o.Rerun)
+				}
+			}
+			if found == 0 {
+				t.Error("no check fails or warns")
+			}
+		})
+	}
+}
+
 // A server at a URL that mcpcheck started is started again when it ends. One check reports
 // the end, with the exit status and the standard error; none fails because of it.
 func TestStartsServerAgainThatEnded(t *testing.T) {

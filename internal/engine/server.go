@@ -247,7 +247,9 @@ func (e *serverSubject) run(ctx context.Context, r *result) {
 	case r.check.Judge != nil:
 		e.survey(ctx, r.rev)
 		e.closeRevision(ctx, r.rev)
-		r.decide(check.JudgeAll(r.check, e.views(r.rev)))
+		if !r.known { // the survey may have shown a violation
+			r.decide(check.JudgeAll(r.check, e.views(r.rev)))
+		}
 	case e.isGivenUp(r.rev):
 		r.decide(e.givenUpOutcome(r.rev))
 	default:

@@ -29,6 +29,7 @@ type Outcome struct {
 	Transport string `json:"transport,omitempty"`
 	Verdict   string `json:"verdict"`
 	Detail    string `json:"detail,omitempty"`
+	Rerun     string `json:"rerun,omitempty"`
 	Rules     []struct {
 		ID  string `json:"id"`
 		URL string `json:"url"`
@@ -68,12 +69,15 @@ func compareSubjects(a, b Subject) int {
 	return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Revision, b.Revision), cmp.Compare(a.Transport, b.Transport))
 }
 
+// Subject returns what the outcome is the verdict of.
+func (o Outcome) Subject() Subject { return Subject{o.ID, o.Revision, o.Transport} }
+
 // BySubject returns the outcomes by subject: of several outcomes of one subject
 // the most severe, and of equal verdicts that of the strictest level.
 func BySubject(outcomes []Outcome) map[Subject]Outcome {
 	out := make(map[Subject]Outcome, len(outcomes))
 	for _, o := range outcomes {
-		s := Subject{o.ID, o.Revision, o.Transport}
+		s := o.Subject()
 		if known, ok := out[s]; !ok || compareSeverity(o, known) > 0 {
 			out[s] = o
 		}

@@ -138,11 +138,25 @@ func (t Target) Execute(root, binary string) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(binary, args...)
+	return execute(root, exec.Command(binary, args...))
+}
+
+// Rerun runs the command that a report names to show an outcome again, and returns
+// its report. The command stands on one line as a shell reads it.
+func Rerun(root, binary, command string) (*Report, error) {
+	verb, rest, ok := strings.Cut(strings.TrimPrefix(command, "mcpcheck "), " ")
+	if !ok {
+		return nil, fmt.Errorf("%q is no command of mcpcheck", command)
+	}
+	return execute(root, exec.Command("sh", "-c", fmt.Sprintf(`"$0" %s --quiet --json - %s`, verb, rest), binary))
+}
+
+// execute runs mcpcheck and reads the report that it writes to standard output.
+func execute(root string, cmd *exec.Cmd) (*Report, error) {
 	cmd.Dir = root
 	var out, log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &log
-	err = cmd.Run()
+	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		return nil, fmt.Errorf("mcpcheck: %w\n%s", err, log.String())
