@@ -14,7 +14,7 @@ import (
 
 // Succeeded reports whether an answer is a complete result without isError.
 func Succeeded(t *T, m wire.Message) bool {
-	return m.Kind == wire.Result && IsComplete(t, m) && !m.Result().Get("isError").Bool()
+	return IsComplete(t, m) && !m.Result().Get("isError").Bool()
 }
 
 // Merge returns params with others added.
@@ -104,10 +104,10 @@ func IsErrorWithoutID(m wire.Message) bool {
 	return m.Kind == wire.Error && HasNoID(m)
 }
 
-// IsComplete reports whether a result is the final one, not a request for input.
+// IsComplete reports whether a message is a final result, not a request for input.
 func IsComplete(t *T, m wire.Message) bool {
 	kind := m.Result().Get("resultType")
-	return !t.Facts.ResultType || !kind.Exists() || kind.String() == "complete"
+	return m.Kind == wire.Result && (!t.Facts.ResultType || !kind.Exists() || kind.String() == "complete")
 }
 
 // VersionMeta returns params that declare a version.

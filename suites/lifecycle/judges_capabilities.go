@@ -35,7 +35,7 @@ func capabilityJudges() []check.Check {
 							break
 						}
 					}
-					return true
+					return len(capabilities.Map()) > 0
 				})
 			},
 		},
@@ -143,11 +143,14 @@ func undeclaredJudge() check.Check {
 			"lifecycle-only-negotiated-capabilities", "sampling-requires-client-capability",
 			"elicitation-requires-client-capability",
 		},
-		Idle: "the server answered no request after initialize",
+		Idle: "the server answered no request after initialize of a client that lacks a capability",
 		// lifecycle.opening.first judges requests before the answer to initialize. After
-		// it, each answer is an occasion on which the server kept the rule.
+		// it, each answer is an occasion on which the server kept the rule, if there is a
+		// request that it must not send.
 		Judge: func(j *check.J) {
 			open := false
+			lacks := !j.Declares(wire.Client, "roots") || !j.Declares(wire.Client, "sampling") ||
+				j.Facts.Elicitation && !j.Declares(wire.Client, "elicitation")
 			for _, e := range j.Sent() {
 				switch m := e.Message; {
 				case m.Kind == wire.Result && !open:
@@ -157,7 +160,7 @@ func undeclaredJudge() check.Check {
 					if c := transcript.CapabilityFor(m.Method()); c != "" && !j.Declares(wire.Client, c) {
 						j.Fail(e, "the server sends %s, but the client did not declare %s", m.Method(), c)
 					}
-				case m.IsResponse() && open:
+				case m.IsResponse() && open && lacks:
 					j.Saw()
 				}
 			}

@@ -123,7 +123,7 @@ func probesOfCalls() []check.Check {
 					switch {
 					case m.Kind == wire.Error || m.Result().Get("isError").Bool():
 						t.Saw()
-					case m.Kind != wire.Result || !check.IsComplete(t, m):
+					case !check.IsComplete(t, m):
 					case c.misfit.Repairable:
 						t.Note("tool %q accepts arguments that break its schema, which a server may repair: %s", c.tool,
 							c.misfit.Why)

@@ -82,13 +82,13 @@ func eventJudges() []check.Check {
 			Level: spec.Must,
 			In:    handshake(),
 			Rules: []string{"streamable-http-event-id-unique"},
-			Idle:  "no event has an id",
+			Idle:  "no two events of a session have an id",
 			// A resumed stream may repeat an event, and a stream an event without message.
 			// Events are compared within a session: other checks may open further ones. After
 			// the end of a session its id may be that of another one.
 			Judge: func(j *check.J) {
 				type key struct{ session, id string }
-				first := map[key]identifiedEvent{}
+				first, ids := map[key]identifiedEvent{}, map[string]int{}
 				check.Each(j, identifiedEvents(j), func(e identifiedEvent) bool {
 					k := key{sessionOf(e.exchange), e.EventID()}
 					before, known := first[k]
@@ -97,7 +97,8 @@ func eventJudges() []check.Check {
 					switch {
 					case !known:
 						first[k] = e
-						return true
+						ids[k.session]++
+						return ids[k.session] > 1
 					case isRepeated:
 					case before.stream != e.stream:
 						j.Fail(e.Entry, "the event id %q was used on another stream of the session before",
