@@ -24,7 +24,8 @@ import (
 // An attempt is one way to compute a cell.
 type attempt struct {
 	deadlines session.Options
-	named     bool // with the checks alone that the fault names
+	named     bool                   // with the checks alone that the fault names
+	beside    func(check.Check) bool // and with these, if it is not nil
 }
 
 // serverChecks are the checks of servers.
@@ -48,7 +49,9 @@ func (a attempt) checksOf(f fault.Fault) []check.Check {
 	if !a.named {
 		return checks
 	}
-	return slices.DeleteFunc(checks, func(c check.Check) bool { return !slices.Contains(named(f), c.ID) })
+	return slices.DeleteFunc(checks, func(c check.Check) bool {
+		return !slices.Contains(named(f), c.ID) && (a.beside == nil || !a.beside(c))
+	})
 }
 
 // Workers returns how many cells are computed at the same time on this machine: more

@@ -90,14 +90,14 @@ func run(ctx context.Context, m *Matrix, workers int, attempts ...attempt) (*Mat
 	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	var running sync.WaitGroup
 	for i := range m.Variants {
-		running.Go(func() { m.Variants[i].run(ctx) })
+		running.Go(func() { m.Variants[i].run(ctx, nil) })
 	}
 	m.Repeated = m.fill(ctx, workers, attempts...)
 	running.Wait()
 	for i := range m.Variants {
 		v := &m.Variants[i]
 		if v.err == nil && v.isUnexpected() && ctx.Err() == nil {
-			v.run(ctx) // alone: beside others it may have been late
+			v.run(ctx, nil) // alone: beside others it may have been late
 		}
 		if v.err != nil {
 			return nil, fmt.Errorf("%s: %w", v, v.err)

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/reference/server"
 	"github.com/mcpcheck/mcpcheck/reports"
 	"github.com/mcpcheck/mcpcheck/suites/catalog"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
 // A Variant is a way to run the reference without a fault, with what the checks
@@ -69,10 +70,12 @@ func isProblem(v reports.Verdict) bool {
 // isUnexpected reports whether a verdict differs from what is expected of the
 // reference: it may have been late.
 func (v *Variant) isUnexpected() bool {
-	return slices.ContainsFunc(v.Run.Outcomes, func(o reports.Outcome) bool {
-		return isProblem(o.Verdict) || o.Verdict == reports.NotObserved && v.isSteady() &&
-			!slices.Contains(unobserved, o.ID)
-	})
+	return slices.ContainsFunc(v.Run.Outcomes, v.isUnexpectedOutcome)
+}
+
+func (v *Variant) isUnexpectedOutcome(o reports.Outcome) bool {
+	return isProblem(o.Verdict) || o.Verdict == reports.NotObserved && v.isSteady() &&
+		!slices.Contains(unobserved, o.ID)
 }
 
 // isSteady reports whether what a run does not observe depends neither on time nor on
@@ -83,8 +86,9 @@ func (v *Variant) isSteady() bool { return v.Profile == "" && !v.Streams }
 // clients poll: less than the shortest work takes that checks look at.
 const holdTime = 60 * time.Millisecond
 
-// run runs the checks of all revisions that the transport has.
-func (v *Variant) run(ctx context.Context) {
+// run runs the checks of all revisions that the transport has, or those of them that are
+// chosen.
+func (v *Variant) run(ctx context.Context, isChosen func(check.Check) bool) {
 	o, revisions := server.Options{}, spec.Revisions()
 	if v.Profile != "" {
 		o, revisions = server.Options{Official: true, StepDelay: pace}, spec.Since(spec.V2025_06_18).Revisions()
@@ -98,5 +102,11 @@ func (v *Variant) run(ctx context.Context) {
 	deadlines := longDeadlines()
 	deadlines.Serial = v.Serial
 	s := subject{v.Over, v.Protected, o}
-	v.Run, v.err = s.judge(ctx, engine.Options{Revisions: revisions, Profile: v.Profile, Session: deadlines})
+	checks := catalog.InProfile(v.Profile, serverChecks())
+	if isChosen != nil {
+		checks = slices.DeleteFunc(checks, func(c check.Check) bool { return !isChosen(c) })
+	}
+	v.Run, v.err = s.judge(ctx, engine.Options{
+		Checks: checks, Revisions: revisions, Profile: v.Profile, Session: deadlines,
+	})
 }

@@ -1,0 +1,69 @@
+package main
+
+import (
+	_ "embed"
+	"fmt"
+	"go/ast"
+	"slices"
+	"strings"
+)
+
+// wordingKeys are the fields of a check that are text.
+var wordingKeys = []string{"ID", "Says", "Idle", "Hint", "Spec", "Rules"}
+
+func isWordingKey(key ast.Expr) bool {
+	name, ok := key.(*ast.Ident)
+	return ok && slices.Contains(wordingKeys, name.Name)
+}
+
+// wordingArguments are how many operands of a call are no wording.
+var wordingArguments = map[string]int{
+	"Fail": 0, "FailSession": 0, "NotObserved": 0, "Note": 0, "fail": 0, "Sprintf": 0, "Errorf": 0, "Clip": 0, "Join": 0,
+	"To": 1, "NotTo": 1,
+}
+
+// isWordingArgument reports whether an operand of a call is wording of a report.
+func isWordingArgument(function string, index int) bool {
+	n, ok := wordingArguments[function]
+	return ok && index >= n
+}
+
+// isWordingCall reports whether a statement that calls a function changes the report but
+// no verdict: notes, and which frame is marked.
+func isWordingCall(function string) bool {
+	return slices.Contains([]string{"Note", "Mark", "panic"}, function)
+}
+
+// isWordingFunction reports whether a function makes text for reports.
+func isWordingFunction(fn *ast.FuncDecl) bool {
+	name := strings.ToLower(fn.Name.Name)
+	return name == "string" || strings.HasPrefix(name, "describe")
+}
+
+//go:embed equivalent.tsv
+var equivalentText string
+
+// An equivalence is a mutant that changes no verdict, and why.
+type equivalence struct{ path, in, change, why string }
+
+// equivalences returns the mutants that are known to be equivalent.
+func equivalences() (out []equivalence, err error) {
+	for line := range strings.Lines(equivalentText) {
+		line = strings.TrimSuffix(line, "\n")
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		fields := strings.Split(line, "\t")
+		if len(fields) != 4 || fields[3] == "" {
+			return nil, fmt.Errorf("equivalent.tsv: %q has %d fields, want file, check or function, change, reason", line,
+				len(fields))
+		}
+		out = append(out, equivalence{fields[0], fields[1], fields[2], fields[3]})
+	}
+	return out, nil
+}
+
+// names reports whether the entry is about a mutant.
+func (e equivalence) names(m mutant) bool {
+	return e.path == m.path && e.in == m.in && e.change == m.change
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// nearestTests are the tests of internal/engine that run judges on recorded sessions and
+// client faults.
+const nearestTests = "ViolationsFail|ClientFaults"
+
+// kill runs the steps for one mutant alone, and returns what kills it, "" if nothing does.
+func (r *measurement) kill(ctx context.Context, m mutant) (string, error) {
+	for _, name := range slices.Compact([]string{m.dir(), "suites/catalog"}) {
+		if !r.build.hasTests(name) {
+			continue
+		}
+		if failed, err := r.test(ctx, []mutant{m}, name, "."); err != nil || len(failed) > 0 {
+			return strings.Join(failed, " "), err
+		}
+	}
+	for i, places := range r.placesOf(m) {
+		isBrief := i > 0
+		if found, err := r.differ(ctx, m, places, isBrief); err != nil || found != "" {
+			return found, err
+		}
+	}
+	failed, err := r.test(ctx, []mutant{m}, "internal/engine", nearestTests)
+	return strings.Join(failed, " "), err
+}
+
+// placesOf returns the file of a mutant, and the packages whose checks it may change.
+func (r *measurement) placesOf(m mutant) [][]string {
+	if users := r.users[m.dir()]; len(users) > 0 {
+		return [][]string{{m.path}, users}
+	}
+	return [][]string{{m.path}, {m.dir()}}
+}
+
+// differ runs the faults of checks with a mutant in effect.
+func (r *measurement) differ(ctx context.Context, m mutant, places []string, isBrief bool) (string, error) {
+	limited, stop := context.WithTimeout(ctx, r.o.limit)
+	defer stop()
+	cmd := r.build.command(limited, []mutant{m}, "", r.build.worker(), "-differ", strings.Join(places, " "),
+		fmt.Sprintf("-brief=%t", isBrief))
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	switch text, found := strings.CutPrefix(string(out), differs); {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case limited.Err() != nil:
+		return fmt.Sprintf("no end within %s", r.o.limit), nil
+	case errors.As(err, &exit):
+		return "the run ends: " + lastLine(string(exit.Stderr)), nil
+	case err != nil:
+		return "", err
+	case found:
+		return strings.TrimSpace(text), nil
+	}
+	return "", nil
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return lines[len(lines)-1]
+}
+
+// failedTest finds the names of tests that failed in the output of a test binary.
+var failedTest = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
+
+// test runs the tests of a package that match a pattern, with mutants in effect, and
+// returns the names of those that fail.
+func (r *measurement) test(ctx context.Context, in []mutant, name, pattern string) (failed []string, err error) {
+	limit := r.o.limit
+	limited, stop := context.WithTimeout(ctx, limit+10*time.Second)
+	defer stop()
+	out, err := r.build.command(limited, in, name, r.build.binary(name), "-test.run", pattern, "-test.failfast",
+		"-test.timeout", limit.String()).CombinedOutput()
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err == nil:
+		return nil, nil
+	case !errors.As(err, &exit):
+		return nil, err
+	}
+	for _, found := range failedTest.FindAllStringSubmatch(string(out), -1) {
+		failed = append(failed, found[1])
+	}
+	if len(failed) == 0 { // a panic, or no end
+		failed = []string{name}
+	}
+	return failed, nil
+}
+
+// killTogether runs the other tests with all mutants in effect, and returns what kills
+// which of them.
+func (r *measurement) killTogether(ctx context.Context, left []mutant) (map[int]string, error) {
+	killed := map[int]string{}
+	for _, name := range r.build.tests {
+		for len(left) > 0 {
+			failed, err := r.test(ctx, left, name, ".")
+			if err != nil {
+				return nil, err
+			}
+			if len(failed) == 0 {
+				break
+			}
+			pattern := "^(" + strings.Join(failed, "|") + ")$"
+			if slices.Contains(failed, name) {
+				pattern = "."
+			}
+			culprits, err := r.halve(ctx, left, name, pattern)
+			if err != nil {
+				return nil, err
+			}
+			if len(culprits) == 0 {
+				r.progress("%s fails with %d mutants together, and with none of them alone", strings.Join(failed, " "),
+					len(left))
+				break
+			}
+			for _, m := range culprits {
+				killed[m.id] = strings.Join(failed, " ")
+			}
+			left = slices.DeleteFunc(left, func(m mutant) bool { return killed[m.id] != "" })
+		}
+	}
+	return killed, nil
+}
+
+// halve returns the mutants that fail tests alone.
+func (r *measurement) halve(ctx context.Context, in []mutant, name, pattern string) (culprits []mutant, err error) {
+	for _, half := range [][]mutant{in[:len(in)/2], in[len(in)/2:]} {
+		if len(half) == 0 {
+			continue
+		}
+		failed, err := r.test(ctx, half, name, pattern)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(failed) > 0 && len(half) == 1:
+			culprits = append(culprits, half[0])
+		case len(failed) > 0:
+			more, err := r.halve(ctx, half, name, pattern)
+			if err != nil {
+				return nil, err
+			}
+			culprits = append(culprits, more...)
+		}
+	}
+	return culprits, nil
+}
