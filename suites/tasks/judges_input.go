@@ -87,7 +87,11 @@ func judgesOfInput() []check.Check {
 			Level: spec.Should,
 			Rules: []string{"tasks-augment-only-declared", "tasks-no-creation-without-capability"},
 			Idle:  "the server sent no request that could be a task and that the client did not declare as one",
+			// A transcript without the opening does not show what the client declares.
 			Judge: func(j *check.J) {
+				if !j.Capabilities(wire.Client).Exists() {
+					return
+				}
 				capabilities := map[string]string{
 					"sampling/createMessage": "tasks.requests.sampling.createMessage",
 					"elicitation/create":     "tasks.requests.elicitation.create",
