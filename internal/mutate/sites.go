@@ -226,19 +226,21 @@ func (f *finder) operator(n *ast.BinaryExpr) {
 	change := fmt.Sprintf("%s %s %s, for %s", f.quote(n.X), other, f.quote(n.Y), n.Op)
 	x1, x2 := f.span(n.X)
 	y1, y2 := f.span(n.Y)
+	lines := strings.Repeat("\n", strings.Count(string(f.text[x2:y1]), "\n"))
 	switch n.Op {
 	case token.EQL, token.NEQ:
 		f.call(n, "mutantNot", change)
 	case token.LAND, token.LOR:
 		function := map[token.Token]string{token.LAND: "mutantAnd", token.LOR: "mutantOr"}[n.Op]
 		f.add(n, change, func(id int, text textOf) string {
-			return fmt.Sprintf("%s(%d, %s, func() bool { return %s })", function, id, text(x1, x2), text(y1, y2))
+			return fmt.Sprintf("%s(%d, %s, %sfunc() bool { return %s })", function, id, text(x1, x2), lines,
+				text(y1, y2))
 		})
 	default:
 		f.add(n, change, func(id int, text textOf) string {
 			x, y := text(x1, x2), text(y1, y2)
-			return fmt.Sprintf("func() bool { if mutantIs(%d) { return %s %s %s }; return %s %s %s }()", id,
-				x, other, y, x, n.Op, y)
+			return fmt.Sprintf("func() bool { if mutantIs(%d) { return %s %s %s }; return %s %s %s%s }()", id,
+				x, other, y, x, n.Op, lines, y)
 		})
 	}
 }

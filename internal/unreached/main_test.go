@@ -1,0 +1,34 @@
+package main
+
+import (
+	"go/token"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestFindsCallsThatNoTestRuns(t *testing.T) {
+	files := readProfile(`mode: set
+example.org/m/suites/a/a.go:10.20,20.3 3 1
+example.org/m/suites/a/a.go:12.10,14.4 1 0
+example.org/m/suites/a/a.go:30.1,31.2 1 0
+example.org/m/suites/a/a.go:30.1,31.2 1 1
+`)
+	call := func(line int, text string) failCall {
+		return failCall{token.Position{Filename: "suites/a/a.go", Line: line, Column: 11}, text}
+	}
+	got := unreached([]failCall{
+		call(11, "run"), call(13, "not run"), call(13, "not run"), call(30, "run by another test"), call(40, "in no block"),
+	}, files)
+	if want := []string{"in no block", "not run"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if err := compare(got, got); err != nil {
+		t.Error(err)
+	}
+	for _, known := range [][]string{{"not run"}, {"not run", "in no block", "run"}} {
+		if err := compare(got, known); err == nil || !strings.Contains(err.Error(), "differences: 1") {
+			t.Errorf("against %q: %v", known, err)
+		}
+	}
+}
