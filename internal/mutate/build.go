@@ -22,7 +22,9 @@ type build struct {
 var others = []string{"internal/engine", "internal/selftest", "fuzz"}
 
 // newBuild writes the mutated files and builds the binaries.
-func newBuild(ctx context.Context, root, folder string, sources []*source, all []listed, sample []mutant) (*build, error) {
+func newBuild(
+	ctx context.Context, root, folder string, sources []*source, all []listed, sample []mutant,
+) (*build, error) {
 	b := &build{root: root, folder: folder, byFile: map[string][]mutant{}}
 	for _, m := range sample {
 		b.byFile[m.path] = append(b.byFile[m.path], m)

@@ -18,8 +18,8 @@ func isWordingKey(key ast.Expr) bool {
 
 // wordingArguments are how many operands of a call are no wording.
 var wordingArguments = map[string]int{
-	"Fail": 0, "FailSession": 0, "NotObserved": 0, "Note": 0, "fail": 0, "Sprintf": 0, "Errorf": 0, "Clip": 0, "Join": 0,
-	"To": 1, "NotTo": 1,
+	"Fail": 0, "FailSession": 0, "NotObserved": 0, "Note": 0, "fail": 0, "Sprintf": 0, "Errorf": 0, "Clip": 0,
+	"Join": 0, "To": 1, "NotTo": 1,
 }
 
 // isWordingArgument reports whether an operand of a call is wording of a report.
@@ -55,8 +55,8 @@ func equivalences() (out []equivalence, err error) {
 		}
 		fields := strings.Split(line, "\t")
 		if len(fields) != 4 || fields[3] == "" {
-			return nil, fmt.Errorf("equivalent.tsv: %q has %d fields, want file, check or function, change, reason", line,
-				len(fields))
+			return nil, fmt.Errorf("equivalent.tsv: %q has %d fields, want file, check or function, change, reason",
+				line, len(fields))
 		}
 		out = append(out, equivalence{fields[0], fields[1], fields[2], fields[3]})
 	}

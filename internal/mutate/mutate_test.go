@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"go/ast"
 	"go/importer"
 	"go/parser"
@@ -11,23 +12,33 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
-// load returns the judging packages.
+// loaded are the judging packages. The tests only read them.
+var loaded = sync.OnceValues(func() (p struct {
+	all     []listed
+	sources []*source
+}, err error) {
+	root, err := moduleRoot(context.Background())
+	if err != nil {
+		return p, err
+	}
+	if p.all, err = listPackages(context.Background(), root); err != nil {
+		return p, err
+	}
+	p.sources, err = loadSources(root, p.all)
+	return p, err
+})
+
 func load(t *testing.T) (all []listed, sources []*source) {
 	t.Helper()
-	root, err := moduleRoot(t.Context())
+	p, err := loaded()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if all, err = listPackages(t.Context(), root); err != nil {
-		t.Fatal(err)
-	}
-	if sources, err = loadSources(root, all); err != nil {
-		t.Fatal(err)
-	}
-	return all, sources
+	return p.all, p.sources
 }
 
 // typeCheck parses and type-checks the files of a package, by name.

@@ -18,7 +18,8 @@ example.org/m/suites/a/a.go:30.1,31.2 1 1
 		return failCall{token.Position{Filename: "suites/a/a.go", Line: line, Column: 11}, text}
 	}
 	got := unreached([]failCall{
-		call(11, "run"), call(13, "not run"), call(13, "not run"), call(30, "run by another test"), call(40, "in no block"),
+		call(11, "run"), call(13, "not run"), call(13, "not run"), call(30, "run by another test"),
+		call(40, "in no block"),
 	}, files)
 	if want := []string{"in no block", "not run"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

@@ -111,7 +111,8 @@ func TestJudgesAcceptGoldenExchanges(t *testing.T) {
 func TestJudgesAcceptRecordingsWithoutOpening(t *testing.T) {
 	for _, rev := range spec.Revisions() {
 		for _, e := range fixtures.Golden(rev) {
-			requireNoViolation(t, rev, wire.TranscriptOf(e.Frames[e.Opening:]), e.Opening == 0, e.Name+", cut at the start")
+			cut := wire.TranscriptOf(e.Frames[e.Opening:])
+			requireNoViolation(t, rev, cut, e.Opening == 0, e.Name+", cut at the start")
 		}
 	}
 }
