@@ -42,7 +42,8 @@ func asked(method, params, answer string) []string {
 
 // openingResult returns an opening whose result has these members.
 func openingResult(result string) []string {
-	return asked("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`,
+	return asked("initialize",
+		`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`,
 		`"result":{`+result+`}`)
 }
 
@@ -130,7 +131,8 @@ var deviations = []struct {
 		`{"taskId":"`+taskID+`"}`, `"result":`+strings.Replace(task(""), "10:40", "10:25", 1))...)},
 	{"tasks.related.result", v4, "names the task", opened(v4, "{}", withTasks,
 		asked("tasks/result", `{"taskId":"`+taskID+`"}`, `"result":{"content":[],`+otherTask+`}`)...)},
-	{"tools.client.call.params", v4, "the name in tools/call is a number", asked("tools/call", `{"name":1}`, `"result":{}`)},
+	{"tools.client.call.params", v4, "the name in tools/call is a number",
+		asked("tools/call", `{"name":1}`, `"result":{}`)},
 	{"tools.execution.task-support", v4, "execution is a string, not an object", asked("tools/list", "{}",
 		`"result":{"tools":[{"name":"a","inputSchema":{"type":"object"},"execution":"no"}]}`)},
 	{"elicitation.required.only", v4, "tools/list was answered with -32042", asked("tools/list", "{}",
@@ -144,7 +146,8 @@ var deviations = []struct {
 func TestJudgesFailDeviations(t *testing.T) {
 	for _, d := range deviations {
 		o := check.Judge(find(t, d.check), d.rev, transcriptOf(d.frames...))
-		if text := strings.Join(append(o.Notes, o.Detail), "\n"); o.State != check.Violated || !strings.Contains(text, d.says) {
+		text := strings.Join(append(o.Notes, o.Detail), "\n")
+		if o.State != check.Violated || !strings.Contains(text, d.says) {
 			t.Errorf("%s: state %d, want a violation that says %q: %s", d.check, o.State, d.says, text)
 		}
 	}

@@ -1,0 +1,205 @@
+package selftest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/mcpcheck/mcpcheck/internal/engine"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/reference/server"
+	"github.com/mcpcheck/mcpcheck/reports"
+	"github.com/mcpcheck/mcpcheck/suites/catalog"
+)
+
+// An editOptions function makes the reference deviate.
+type editOptions func(o *server.Options)
+
+// onResult changes the results of a method, of calls of a tool or of a prompt if it is
+// named.
+func onResult(method, name string, edit func(r *server.Request, o server.Object)) editOptions {
+	return func(o *server.Options) {
+		o.Handler = func(next server.Handler) server.Handler {
+			return func(ctx context.Context, r *server.Request) (any, *server.Error) {
+				v, problem := next(ctx, r)
+				if o, ok := v.(server.Object); ok && r.Method == method && (name == "" || r.Params["name"] == name) {
+					edit(r, o)
+				}
+				return v, problem
+			}
+		}
+	}
+}
+
+// setMember sets a member of results of a method.
+func setMember(method, name, member string, value any) editOptions {
+	return onResult(method, name, func(_ *server.Request, o server.Object) { o[member] = value })
+}
+
+// replaceMember sets a member of results of a method that have it.
+func replaceMember(method, name, member string, value any) editOptions {
+	return onResult(method, name, func(_ *server.Request, o server.Object) {
+		if o[member] != nil {
+			o[member] = value
+		}
+	})
+}
+
+// undeclare takes a capability away, and leaves what it is for.
+func undeclare(opening, capability string) editOptions {
+	return onResult(opening, "", func(_ *server.Request, o server.Object) {
+		delete(o["capabilities"].(server.Object), capability)
+	})
+}
+
+// A deviation breaks the rule of a check in a way that no fault does, since another fault
+// of the check proves it already.
+type deviation struct {
+	check string
+	says  string // part of what the check says of it
+	rev   spec.Revision
+	edit  editOptions
+}
+
+// officialDeviations are deviations of the server with the public contract.
+var officialDeviations = []deviation{
+	{"official.tasks.created", "createdAt of the task is", spec.V2026_07_28,
+		replaceMember("tools/call", "slow_compute", "createdAt", "yesterday")},
+	{"official.tasks.created", "created no task", spec.V2026_07_28,
+		replaceMember("tools/call", "slow_compute", "resultType", "complete")},
+	{"official.tasks.immediate", "with 0 seconds was answered with", spec.V2026_07_28,
+		onResult("tools/call", "slow_compute", func(_ *server.Request, o server.Object) {
+			o["resultType"] = "complete"
+			delete(o, "content")
+		})},
+	{"official.tasks.tool-error", "without isError", spec.V2026_07_28,
+		replaceMember("tasks/get", "", "result", server.Object{"content": []any{}})},
+	{"official.tasks.protocol-error", "the error of the failed task", spec.V2026_07_28,
+		replaceMember("tasks/get", "", "error", server.Object{"message": "no"})},
+	{"official.tasks.fields", "ttlMs of the task is", spec.V2026_07_28,
+		setMember("tools/call", "slow_compute", "ttlMs", -1)},
+	{"official.tasks.input.partly", "does not request two inputs", spec.V2026_07_28,
+		replaceMember("tasks/get", "", "inputRequests", server.Object{})},
+	{"official.completion", "completion.values is", spec.V2025_11_25,
+		setMember("completion/complete", "", "completion", server.Object{"values": "none"})},
+	{"official.completion", "does not declare the capability completions", spec.V2025_11_25,
+		undeclare("initialize", "completions")},
+	{"official.tools.logging", "does not declare the capability logging", spec.V2025_11_25,
+		undeclare("initialize", "logging")},
+	{"official.resources.watched", "does not declare resources.subscribe", spec.V2025_11_25,
+		onResult("initialize", "", func(_ *server.Request, o server.Object) {
+			o["capabilities"].(server.Object)["resources"] = server.Object{}
+		})},
+	{"official.resources.text", "parts, not 1", spec.V2025_11_25,
+		onResult("resources/read", "", func(_ *server.Request, o server.Object) {
+			all := o["contents"].([]any)
+			o["contents"] = append(all, all...)
+		})},
+	{"official.tools.simple-text", "failed:", spec.V2025_11_25,
+		setMember("tools/call", "test_simple_text", "isError", true)},
+	{"official.tools.image", "not base64", spec.V2025_11_25, setMember("tools/call", "test_image_content", "content",
+		[]any{server.Object{"type": "image", "data": "?", "mimeType": "image/png"}})},
+	{"official.tools.image", "not base64", spec.V2025_11_25, setMember("tools/call", "test_image_content", "content",
+		[]any{server.Object{"type": "image", "data": 1, "mimeType": "image/png"}})},
+	{"official.input-required.sampling", "has no content", spec.V2026_07_28,
+		onResult("tools/call", "", func(_ *server.Request, o server.Object) { delete(o, "content") })},
+	{"official.input-required.prompt", "has no messages", spec.V2026_07_28,
+		onResult("prompts/get", "", func(_ *server.Request, o server.Object) { delete(o, "messages") })},
+}
+
+// otherDeviations are deviations of the server without it.
+var otherDeviations = []deviation{
+	{"pagination.start", "has no array", spec.V2025_11_25, secondTime("tools/list",
+		func(o server.Object) (any, *server.Error) { delete(o, "tools"); return o, nil })},
+	{"discover.answered", "server/discover was answered with", spec.V2026_07_28, secondTime("server/discover",
+		func(server.Object) (any, *server.Error) {
+			return nil, &server.Error{Code: spec.InternalError, Message: "once is enough"}
+		})},
+	{"pagination.cursor.stable", "returns other entries the second time", spec.V2025_11_25, growSecondPage},
+	{"tasks.cancel.gated", "tasks/cancel has a result", spec.V2025_11_25, cancelUndeclared},
+}
+
+// secondTime edits the answer to the second request of a method without cursor.
+func secondTime(method string, edit func(o server.Object) (any, *server.Error)) editOptions {
+	return func(o *server.Options) {
+		o.Handler = func(next server.Handler) server.Handler {
+			var n atomic.Int64
+			return func(ctx context.Context, r *server.Request) (any, *server.Error) {
+				v, problem := next(ctx, r)
+				if r.Method != method || r.Params["cursor"] != nil {
+					return v, problem
+				}
+				if n.Add(1) < 2 {
+					return v, problem
+				}
+				return edit(v.(server.Object))
+			}
+		}
+	}
+}
+
+// cancelUndeclared answers tasks/cancel, which the capabilities do not declare, with a
+// result.
+func cancelUndeclared(o *server.Options) {
+	o.ChangeFeatures = func(l *server.Features) {
+		l.Capabilities["tasks"] = server.Object{"list": server.Object{}}
+	}
+	o.Handler = func(next server.Handler) server.Handler {
+		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
+			if r.Method == "tasks/cancel" {
+				return server.Object{}, nil
+			}
+			return next(ctx, r)
+		}
+	}
+}
+
+// growSecondPage adds a tool to each further answer with the second page.
+func growSecondPage(o *server.Options) {
+	var n atomic.Int64
+	onResult("tools/list", "", func(r *server.Request, o server.Object) {
+		if r.Params["cursor"] == nil {
+			return
+		}
+		all, _ := o["tools"].([]any)
+		for i := range n.Add(1) - 1 {
+			all = append(all, server.Object{
+				"name": fmt.Sprintf("late_%d", i), "inputSchema": server.Object{"type": "object"},
+			})
+		}
+		o["tools"] = all
+	})(o)
+}
+
+func TestChecksFailDeviations(t *testing.T) {
+	for profile, all := range map[string][]deviation{catalog.Official: officialDeviations, "": otherDeviations} {
+		for _, d := range all {
+			t.Run(d.check+"/"+d.says, func(t *testing.T) {
+				t.Parallel()
+				o := server.Options{Official: profile != "", StepDelay: pace}
+				d.edit(&o)
+				checks, err := catalog.Select(serverChecks(), []string{d.check}, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				checks = checks[:1:1]
+				r, err := subject{over: transport.Stdio, options: o}.judge(t.Context(), engine.Options{
+					Checks: checks, Revisions: []spec.Revision{d.rev}, Profile: profile, Session: longDeadlines(),
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, o := range r.Outcomes {
+					if failed := o.Verdict == reports.Fail || o.Verdict == reports.Warn; !failed ||
+						!strings.Contains(o.Detail, d.says) {
+						t.Errorf("%s is %s, want a failure that says %q: %s %s", o.ID, o.Verdict, d.says, o.Detail,
+							o.Cause)
+					}
+				}
+			})
+		}
+	}
+}
