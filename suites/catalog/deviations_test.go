@@ -126,7 +126,8 @@ var deviations = []struct {
 	{"tasks.related.progress", v4, "names the task", opened(v4, "{}", withTasks,
 		`>{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"a","task":{},"_meta":{"progressToken":5}}}`,
 		`<{"jsonrpc":"2.0","id":8,"result":{"task":`+task("")+`}}`,
-		`<{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":5,"progress":1,`+otherTask+`}}`)},
+		`<{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":5,"progress":1,`+
+			otherTask+`}}`)},
 	{"tasks.last-updated-at", v4, "5m0s before it was created", opened(v4, "{}", withTasks, asked("tasks/get",
 		`{"taskId":"`+taskID+`"}`, `"result":`+strings.Replace(task(""), "10:40", "10:25", 1))...)},
 	{"tasks.related.result", v4, "names the task", opened(v4, "{}", withTasks,
