@@ -78,6 +78,9 @@ func (f *finder) walk(root ast.Node) {
 				f.returned(n.Results[0])
 			}
 		case *ast.BinaryExpr:
+			if n.Op == token.ADD && f.isText(n) {
+				return false // wording, or the name of a method
+			}
 			f.operator(n)
 		case *ast.BasicLit, *ast.Ident:
 			f.constant(n.(ast.Expr))
@@ -168,6 +171,11 @@ const maxQuote = 100
 func (f *finder) isBool(e ast.Expr) bool {
 	t := f.info.Types[e]
 	return t.Type != nil && types.Identical(types.Default(t.Type), types.Typ[types.Bool])
+}
+
+func (f *finder) isText(e ast.Expr) bool {
+	t := f.info.Types[e]
+	return t.Type != nil && types.Identical(types.Default(t.Type), types.Typ[types.String])
 }
 
 // condition adds the mutant that negates a condition.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -142,6 +143,17 @@ var deviations = []struct {
 		stateless+`,"name":"a"}`, `"result":{"resultType":"input_required","inputRequests":{"a":1}}`)},
 	{"cancellation.sent.subscription", v5, "which no request has", []string{
 		`<{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9}}`}},
+}
+
+// A server that a signal ends without a wait had no time to end by itself.
+func TestServerThatIsKilledAtOnceFailsNoCheck(t *testing.T) {
+	for waited, want := range map[time.Duration]check.State{0: check.NotObserved, time.Second: check.Violated} {
+		session := transcriptOf(opened(v4, "{}", "{}")...)
+		session.End(wire.Ending{Requested: true, WaitedBeforeSignal: waited})
+		if o := check.Judge(find(t, "lifecycle.exit-on-eof"), v4, session); o.State != want {
+			t.Errorf("after %s: state %d, want %d: %s", waited, o.State, want, o.Detail)
+		}
+	}
 }
 
 func TestJudgesFailDeviations(t *testing.T) {

@@ -3,6 +3,7 @@ package catalog
 import (
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/fixtures"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
@@ -17,27 +19,64 @@ var update = flag.Bool("update", false, "rewrite "+evidenceFile)
 
 const evidenceFile = "testdata/evidence.tsv"
 
+// overHTTP returns frames as they may be sent over HTTP: what the client sends in POSTs,
+// the answer to a request with what the server sends before it on the stream of the POST,
+// and what it sends at another time on the stream of a GET.
+func overHTTP(frames []wire.Frame) []wire.Frame {
+	const listening = 1
+	var w httpFrames
+	w.request(listening, "GET", "")
+	w.openStream(listening)
+	exchange, request, events := listening, "", 0
+	for i, f := range frames {
+		m := f.Message()
+		switch {
+		case f.From == wire.Client:
+			exchange, request = i+2, m.ID().Key()
+			w.post(exchange, string(f.Raw))
+			if m.Kind != wire.Request && m.Kind != wire.Batch {
+				w.status(exchange, http.StatusAccepted)
+				exchange = listening
+				continue
+			}
+			w.openStream(exchange)
+		default:
+			events++
+			w.event(exchange, fmt.Sprint(events), string(f.Raw))
+			if m.IsResponse() && m.ID().Key() == request && exchange != listening {
+				w.endStream(exchange)
+				exchange = listening
+			}
+		}
+	}
+	return w
+}
+
 // A judge passes in the golden exchanges that give its rule a subject, and in no other.
-// The list has the number of these for each judge. A number that grows without a new
-// exchange shows a judge that passes without a subject, and one that falls a judge that
-// lost its subject.
+// The list has the number of these for each judge, as they are and over HTTP. A number that
+// grows without a new exchange shows a judge that passes without a subject, and one that
+// falls a judge that lost its subject.
 //
 // go test ./suites/catalog -run Evidence -update rewrites the list: read the difference.
 func TestJudgesHaveEvidence(t *testing.T) {
 	var got []string
-	passes := map[string]int{}
+	passes := map[string][2]int{}
 	for _, rev := range spec.Revisions() {
 		for _, e := range fixtures.Golden(rev) {
-			view := check.NewView(rev, e.Transcript())
-			for _, c := range allJudges() {
-				if c.In.Has(rev) && view.Judge(c).State == check.Kept {
-					passes[c.ID]++
+			for i, frames := range [][]wire.Frame{e.Frames, overHTTP(e.Frames)} {
+				view := check.NewView(rev, wire.TranscriptOf(frames))
+				for _, c := range allJudges() {
+					if c.In.Has(rev) && view.Judge(c).State == check.Kept {
+						n := passes[c.ID]
+						n[i]++
+						passes[c.ID] = n
+					}
 				}
 			}
 		}
 	}
 	for _, c := range allJudges() {
-		got = append(got, fmt.Sprintf("%s\t%d", c.ID, passes[c.ID]))
+		got = append(got, fmt.Sprintf("%s\t%d\t%d", c.ID, passes[c.ID][0], passes[c.ID][1]))
 	}
 	slices.Sort(got)
 	if *update {
