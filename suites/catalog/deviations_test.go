@@ -145,6 +145,32 @@ var deviations = []struct {
 		`<{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9}}`}},
 }
 
+// Sessions that show nothing of a rule, since another check judges them or what the peer
+// did is unclear: the judge neither passes nor fails.
+func TestJudgesIgnoreUnclearSessions(t *testing.T) {
+	plain := `>{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"b"}}`
+	for id, session := range map[string]struct {
+		rev    spec.Revision
+		frames []string
+	}{
+		"lifecycle.initialize.result": {v4, asked("initialize", `{"protocolVersion":"2025-11-25"}`, `"result":[]`)},
+		"discover.result":             {v5, asked("server/discover", stateless+"}", `"result":[]`)},
+		"lifecycle.capabilities.undeclared": {v4, opened(v4, `{"roots":{},"sampling":{},"elicitation":{}}`, "{}",
+			asked("ping", "{}", `"result":{}`)...)},
+		"lifecycle.capabilities.types": {v4, opened(v4, "{}", "{}")},
+		"tasks.augment.declared": {v4, []string{
+			`<{"jsonrpc":"2.0","id":"s","method":"sampling/createMessage","params":{"task":{}}}`}},
+		"tasks.related.input": {v4, opened(v4, `{"sampling":{}}`, withTasks,
+			`>{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"a","task":{}}}`,
+			`<{"jsonrpc":"2.0","id":8,"result":{"task":`+task("")+`}}`, plain,
+			`<{"jsonrpc":"2.0","id":"s","method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}`)},
+	} {
+		if o := check.Judge(find(t, id), session.rev, transcriptOf(session.frames...)); o.State != check.NotObserved {
+			t.Errorf("%s: state %d, want %d: %s", id, o.State, check.NotObserved, o.Detail)
+		}
+	}
+}
+
 // A server that a signal ends without a wait had no time to end by itself.
 func TestServerThatIsKilledAtOnceFailsNoCheck(t *testing.T) {
 	for waited, want := range map[time.Duration]check.State{0: check.NotObserved, time.Second: check.Violated} {
