@@ -160,6 +160,19 @@ func TestJudgesIgnoreUnclearSessions(t *testing.T) {
 		"lifecycle.capabilities.types": {v4, opened(v4, "{}", "{}")},
 		"tasks.augment.declared": {v4, []string{
 			`<{"jsonrpc":"2.0","id":"s","method":"sampling/createMessage","params":{"task":{}}}`}},
+		"tools.result.structured.schema": {v4, []string{
+			`>{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
+			`<{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","inputSchema":{"type":"object"},` +
+				`"outputSchema":{"type":"object"}}]}}`,
+			`>{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a"}}`,
+			`<{"jsonrpc":"2.0","id":2,"result":{"content":[],"isError":true}}`}},
+		"tasks.status.final": {v4, opened(v4, "{}", withTasks,
+			`>{"jsonrpc":"2.0","id":7,"method":"tasks/get","params":{"taskId":"`+taskID+`"}}`,
+			`<{"jsonrpc":"2.0","id":7,"result":`+strings.Replace(task(""), "working", "completed", 1)+`}`,
+			`>{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"a","task":{}}}`,
+			`<{"jsonrpc":"2.0","id":8,"result":{"task":`+task("")+`}}`,
+			`>{"jsonrpc":"2.0","id":9,"method":"tasks/get","params":{"taskId":"`+taskID+`"}}`,
+			`<{"jsonrpc":"2.0","id":9,"result":`+task("")+`}`)},
 		"tasks.related.input": {v4, opened(v4, `{"sampling":{}}`, withTasks,
 			`>{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"a","task":{}}}`,
 			`<{"jsonrpc":"2.0","id":8,"result":{"task":`+task("")+`}}`, plain,
