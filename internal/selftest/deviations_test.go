@@ -106,6 +106,7 @@ var officialDeviations = []deviation{
 		[]any{server.Object{"type": "image", "data": 1, "mimeType": "image/png"}})},
 	{"official.input-required.sampling", "has no content", spec.V2026_07_28,
 		onResult("tools/call", "", func(_ *server.Request, o server.Object) { delete(o, "content") })},
+	{"official.skills.get.unknown", "no skill", spec.V2026_07_28, describeEverySkill},
 	{"official.input-required.prompt", "has no messages", spec.V2026_07_28,
 		onResult("prompts/get", "", func(_ *server.Request, o server.Object) { delete(o, "messages") })},
 }
@@ -137,6 +138,19 @@ func secondTime(method string, edit func(o server.Object) (any, *server.Error)) 
 				}
 				return edit(v.(server.Object))
 			}
+		}
+	}
+}
+
+// describeEverySkill describes a skill that does not exist.
+func describeEverySkill(o *server.Options) {
+	o.Handler = func(next server.Handler) server.Handler {
+		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
+			uri, _ := r.Params["uri"].(string)
+			if r.Method == "skills/get" && strings.Contains(uri, "no-such-skill") {
+				return server.Object{"resultType": "complete", "skill": server.Object{"uri": uri}}, nil
+			}
+			return next(ctx, r)
 		}
 	}
 }

@@ -184,6 +184,19 @@ func TestJudgesIgnoreUnclearSessions(t *testing.T) {
 	}
 }
 
+// Progress shows whether a server keeps it from the streams of subscriptions only while
+// such a stream is open.
+func TestProgressWithoutSubscriptionIsNoEvidence(t *testing.T) {
+	var w httpFrames
+	w.post(1, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":`+stateless+`,"name":"a"}}`)
+	w.openStream(1)
+	w.event(1, "", `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}`)
+	o := check.Judge(find(t, "streamable-http.listen.scope"), v5, wire.TranscriptOf(w))
+	if o.State != check.NotObserved {
+		t.Errorf("state %d, want %d: %s", o.State, check.NotObserved, o.Detail)
+	}
+}
+
 // A server that a signal ends without a wait had no time to end by itself.
 func TestServerThatIsKilledAtOnceFailsNoCheck(t *testing.T) {
 	for waited, want := range map[time.Duration]check.State{0: check.NotObserved, time.Second: check.Violated} {
