@@ -74,14 +74,22 @@ func lastLine(text string) string {
 // failedTest finds the names of tests that failed in the output of a test binary.
 var failedTest = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
 
-// test runs the tests of a package that match a pattern, with mutants in effect, and
-// returns the names of those that fail.
-func (r *measurement) test(ctx context.Context, in []mutant, name, pattern string) (failed []string, err error) {
+// exactly returns the pattern of tests by their names.
+func exactly(tests []string) string { return "^(" + strings.Join(tests, "|") + ")$" }
+
+// test runs the tests of a package that match a pattern, without those of some names,
+// with mutants in effect, and returns the names of those that fail.
+func (r *measurement) test(
+	ctx context.Context, in []mutant, name, pattern string, without ...string,
+) (failed []string, err error) {
 	limit := r.o.limit
 	limited, stop := context.WithTimeout(ctx, limit+10*time.Second)
 	defer stop()
-	out, err := r.build.command(limited, in, name, r.build.binary(name), "-test.run", pattern, "-test.failfast",
-		"-test.timeout", limit.String()).CombinedOutput()
+	args := []string{"-test.run", pattern, "-test.failfast", "-test.timeout", limit.String()}
+	if len(without) > 0 {
+		args = append(args, "-test.skip", exactly(without))
+	}
+	out, err := r.build.command(limited, in, name, r.build.binary(name), args...).CombinedOutput()
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
@@ -105,16 +113,18 @@ func (r *measurement) test(ctx context.Context, in []mutant, name, pattern strin
 func (r *measurement) killTogether(ctx context.Context, left []mutant) (map[int]string, error) {
 	killed := map[int]string{}
 	for _, name := range r.build.tests {
+		var unclear []string // tests that fail with several mutants, and with none alone
 		for len(left) > 0 {
-			failed, err := r.test(ctx, left, name, ".")
+			failed, err := r.test(ctx, left, name, ".", unclear...)
 			if err != nil {
 				return nil, err
 			}
 			if len(failed) == 0 {
 				break
 			}
-			pattern := "^(" + strings.Join(failed, "|") + ")$"
-			if slices.Contains(failed, name) {
+			isUnnamed := slices.Contains(failed, name) // the test binary ended
+			pattern := exactly(failed)
+			if isUnnamed {
 				pattern = "."
 			}
 			culprits, err := r.halve(ctx, left, name, pattern)
@@ -124,7 +134,11 @@ func (r *measurement) killTogether(ctx context.Context, left []mutant) (map[int]
 			if len(culprits) == 0 {
 				r.progress("%s fails with %d mutants together, and with none of them alone", strings.Join(failed, " "),
 					len(left))
-				break
+				if isUnnamed {
+					break
+				}
+				unclear = append(unclear, failed...)
+				continue
 			}
 			for _, m := range culprits {
 				killed[m.id] = strings.Join(failed, " ")
