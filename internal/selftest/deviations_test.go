@@ -120,6 +120,7 @@ var otherDeviations = []deviation{
 			return nil, &server.Error{Code: spec.InternalError, Message: "once is enough"}
 		})},
 	{"pagination.cursor.stable", "returns other entries the second time", spec.V2025_11_25, growSecondPage},
+	{"ping.answered", "ping with params", spec.V2025_11_25, refusePingWithParams},
 	{"tasks.cancel.gated", "tasks/cancel has a result", spec.V2025_11_25, cancelUndeclared},
 }
 
@@ -138,6 +139,18 @@ func secondTime(method string, edit func(o server.Object) (any, *server.Error)) 
 				}
 				return edit(v.(server.Object))
 			}
+		}
+	}
+}
+
+// refusePingWithParams refuses a ping that has params.
+func refusePingWithParams(o *server.Options) {
+	o.Handler = func(next server.Handler) server.Handler {
+		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
+			if r.Method == "ping" && len(r.Params) > 0 {
+				return nil, &server.Error{Code: spec.InvalidParams, Message: "A ping has no params"}
+			}
+			return next(ctx, r)
 		}
 	}
 }
