@@ -40,6 +40,20 @@ func (c *Conn) AwaitMessage(
 	})
 }
 
+// AwaitDue returns the first frame of the peer from an index on with a message that
+// matches and is due. It waits for the time of an answer, and then until the peer has
+// answered a request sent now.
+func (s *Session) AwaitDue(ctx context.Context, from int, match func(wire.Message) bool) (wire.Entry, error) {
+	e, err := s.AwaitMessage(ctx, from, s.AnswerTimeout(), match)
+	if !errors.Is(err, errTimeout) || s.AwaitBarrier(ctx) != nil {
+		return e, err
+	}
+	if e, err = s.AwaitMessage(ctx, from, 0, match); err == nil {
+		s.noteLate(e, from)
+	}
+	return e, err
+}
+
 // lacksID reports whether a message is an error response without a valid id.
 func lacksID(m wire.Message) bool { return m.Kind == wire.Error && !m.ID().IsValid() }
 

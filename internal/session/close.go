@@ -17,25 +17,20 @@ const shortGraceDivisor = 4
 //
 // A peer that has not answered a request may be working on it. How it ends is no
 // evidence, so it gets a part of the grace only. Any other peer gets at least the
-// timeout to exit, so that no peer fails on a busy machine. Once an instance of the
-// target has not exited within the timeout, further instances get the grace only.
+// timeout to exit, so that no peer fails on a busy machine.
 //
 // Close may be called more than once.
 func (c *Conn) Close() {
 	c.closeOnce.Do(func() {
 		grace, busy := c.exitGrace(), c.hasUnanswered()
-		switch {
-		case busy:
+		if busy {
 			grace /= shortGraceDivisor
-		case !c.exitsLate.Load():
+		} else {
 			grace = max(grace, c.opts.Timeout)
 		}
 		c.noteEndRequest(false)
 		c.link.requestEnd()
 		if !waitFor(c.link.done(), grace) {
-			if !busy {
-				c.exitsLate.Store(true)
-			}
 			c.noteEndRequest(true)
 			c.link.terminate()
 			waitFor(c.link.done(), c.opts.Grace)

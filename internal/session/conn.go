@@ -22,7 +22,7 @@ type Conn struct {
 	opts            Options
 	receivedMessage atomic.Bool
 	startupTime     atomic.Int64 // nanoseconds from the first frame of the client to the first message of the peer
-	exitsLate       *atomic.Bool // some instance of the target did not exit within the timeout
+	number          int          // of the connection among those of the launcher, from 0
 
 	mu                 sync.Mutex
 	changed            chan struct{} // closed and renewed at every frame and at the end
@@ -33,6 +33,9 @@ type Conn struct {
 	waitedBeforeSignal time.Duration
 	override           func(HostRequest) HostReply // answers in place of the host; may be nil
 	watches            []*Watch
+	late               map[int]time.Duration // how long answers took that came after the deadline, by their frames
+
+	pace pace
 
 	requests  chan *pendingRequest // of the peer
 	total     volume               // of what the peer sent
@@ -44,18 +47,18 @@ type Conn struct {
 	closeOnce  sync.Once
 }
 
-// connect starts an instance of the target.
-func connect(ctx context.Context, target transport.Target, opts Options, exitsLate *atomic.Bool) (*Conn, error) {
+// connect starts an instance of the target, the one of a number.
+func connect(ctx context.Context, target transport.Target, opts Options, number int) (*Conn, error) {
 	c := &Conn{
 		Transcript: wire.NewTranscript(),
 		opts:       opts,
-		exitsLate:  exitsLate,
+		number:     number,
 		changed:    make(chan struct{}),
 		requests:   make(chan *pendingRequest, 256),
 		readerDone: make(chan struct{}),
 	}
 	var err error
-	if c.link, err = dial(ctx, target, opts, c.record); err != nil {
+	if c.link, err = dial(ctx, target, opts, c); err != nil {
 		return nil, err
 	}
 	go c.read()
@@ -93,6 +96,7 @@ func (c *Conn) handle(e wire.Entry, override func(HostRequest) HostReply) {
 		c.startupTime.Store(int64(c.Elapsed() - first.At))
 	}
 	for _, part := range e.Message.Elements() {
+		c.pace.came(part)
 		if part.Kind != wire.Request {
 			continue
 		}
@@ -118,6 +122,7 @@ func (c *Conn) record(f wire.Frame) int {
 	if f.IsTransportOnly() {
 		return at
 	}
+	c.pace.sent(m)
 	if !m.IsResponse() {
 		c.sinceSent.reset()
 	}
@@ -198,7 +203,7 @@ func (c *Conn) explainSendError(ctx context.Context, err error) error {
 		return err
 	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, context.DeadlineExceeded) {
-		ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
+		ctx, cancel := context.WithTimeout(ctx, c.Patience())
 		defer cancel()
 		if endErr := c.awaitEnd(ctx); endErr != nil {
 			return endErr

@@ -9,7 +9,6 @@ import (
 	"io"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,11 +26,9 @@ func TestPeerWithOpenRequestGetsShortGrace(t *testing.T) {
 		return nil
 	}}
 	o := DefaultOptions()
-	o.Grace = 400 * time.Millisecond
+	o.Grace, o.Timeout = 400*time.Millisecond, 400*time.Millisecond
 	for _, busy := range []bool{false, true} {
-		var exitsLate atomic.Bool
-		exitsLate.Store(true)
-		c, err := connect(t.Context(), target, o, &exitsLate)
+		c, err := connect(t.Context(), target, o, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,8 +57,7 @@ func TestFramesAreRecordedInTheOrderOfWriting(t *testing.T) {
 		}
 		return lines.Err()
 	}}
-	var exitsLate atomic.Bool
-	c, err := connect(t.Context(), echo, DefaultOptions(), &exitsLate)
+	c, err := connect(t.Context(), echo, DefaultOptions(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,8 +93,7 @@ func TestSendsNothingAfterContextEnds(t *testing.T) {
 		}
 		return err
 	}}
-	var exitsLate atomic.Bool
-	c, err := connect(t.Context(), silent, DefaultOptions(), &exitsLate)
+	c, err := connect(t.Context(), silent, DefaultOptions(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

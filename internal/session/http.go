@@ -33,7 +33,7 @@ func (s *Session) NewPostRequest(ctx context.Context, raw []byte) (transport.HTT
 	if err != nil {
 		return transport.HTTPRequest{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, h.timeout)
+	ctx, cancel := context.WithTimeout(ctx, h.patience())
 	defer cancel()
 	return h.session.NewPostRequest(ctx, wire.Parse(raw))
 }
@@ -56,7 +56,8 @@ func (s *Session) StartExchange(ctx context.Context, r transport.HTTPRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, h.timeout, errTimeout)
+	defer s.ExpectExchanges(1)()
+	ctx, cancel := context.WithTimeoutCause(ctx, h.patience(), errTimeout)
 	defer cancel()
 	return h.session.StartExchange(ctx, r)
 }
@@ -69,7 +70,7 @@ func (s *Session) StartExchangeAt(
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, h.timeout, errTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, h.patience(), errTimeout)
 	defer cancel()
 	return h.session.StartExchangeAt(ctx, address, r)
 }
@@ -81,7 +82,7 @@ func (s *Session) OpenRawConn(ctx context.Context) (*transport.RawConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, h.timeout, errTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, h.patience(), errTimeout)
 	defer cancel()
 	return h.session.OpenRawConn(ctx)
 }

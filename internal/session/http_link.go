@@ -24,7 +24,7 @@ type httpLink struct {
 	rev      spec.Revision
 	record   func(wire.Frame) int // records a frame of the client
 	frames   chan wire.Frame      // of the peer
-	timeout  time.Duration        // for one message to be delivered
+	patience func() time.Duration // for one message to be delivered
 	grace    time.Duration
 	server   transport.ServerProcess // nil unless mcpcheck started the server
 
@@ -54,12 +54,12 @@ type sseSession struct{ *transport.LegacySSE }
 func (s sseSession) Close(context.Context) { s.LegacySSE.Close() }
 
 // dialHTTP opens a session at a URL. Over streamable HTTP it sends nothing yet.
-func dialHTTP(ctx context.Context, site transport.HTTPTarget, o Options, record func(wire.Frame) int) (link, error) {
+func dialHTTP(ctx context.Context, site transport.HTTPTarget, o Options, c *Conn) (link, error) {
 	h := &httpLink{
 		endpoint: site.Endpoint,
-		record:   record,
+		record:   c.record,
 		frames:   make(chan wire.Frame, 64),
-		timeout:  o.Timeout,
+		patience: c.Patience,
 		grace:    o.Grace,
 		server:   site.Server,
 		ended:    make(chan struct{}),
@@ -122,7 +122,7 @@ func (h *httpLink) send(ctx context.Context, raw []byte) (int, error) {
 	if err := ctx.Err(); err != nil {
 		return -1, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, h.timeout)
+	ctx, cancel := context.WithTimeout(ctx, h.patience())
 	defer cancel()
 	return h.session.Send(ctx, raw)
 }

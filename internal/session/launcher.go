@@ -14,9 +14,9 @@ import (
 // at the same time, it starts a spare in advance, so that no caller waits for a
 // start.
 type Launcher struct {
-	target    transport.Target
-	opts      Options
-	exitsLate atomic.Bool // some instance did not exit within the timeout
+	target transport.Target
+	opts   Options
+	taken  atomic.Int64 // numbers of connections
 
 	mu        sync.Mutex
 	starts    int
@@ -122,7 +122,7 @@ func (l *Launcher) connect(ctx context.Context, target transport.Target) (*Conn,
 			return nil, err
 		}
 	}
-	conn, err := connect(ctx, target, l.opts, &l.exitsLate)
+	conn, err := connect(ctx, target, l.opts, int(l.taken.Add(1)-1))
 	if err != nil {
 		return nil, err
 	}

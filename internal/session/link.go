@@ -10,18 +10,18 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// dial makes one connection to a target. record records a frame of the client and
-// returns its index; next of the link returns the frames of the peer.
-func dial(ctx context.Context, target transport.Target, o Options, record func(wire.Frame) int) (link, error) {
+// dial makes the link of a connection to a target. The link passes the frames of the
+// client to record of the connection; next of the link returns the frames of the peer.
+func dial(ctx context.Context, target transport.Target, o Options, c *Conn) (link, error) {
 	switch t := target.(type) {
 	case transport.HTTPTarget:
-		return dialHTTP(ctx, t, o, record)
+		return dialHTTP(ctx, t, o, c)
 	case transport.Starter:
 		stream, err := t.Start(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return &stdioLink{stream: stream, record: record, timeout: o.Timeout}, nil
+		return &stdioLink{stream: stream, record: c.record, patience: c.Patience}, nil
 	default:
 		return nil, fmt.Errorf("%s can be neither started nor called", target)
 	}

@@ -48,7 +48,7 @@ func (s *Session) answers(ctx context.Context, method string) bool {
 	id := s.NextID()
 	at, err := s.Send(ctx, wire.EncodeCall(id, method, s.lifecycle.addRequestMeta(nil)))
 	if err == nil {
-		_, err = s.AwaitAnswer(ctx, at, id, s.opts.Timeout)
+		_, err = s.AwaitAnswer(ctx, at, id, s.Patience())
 	}
 	var refusal *HTTPStatusError
 	var tooLong *AnswerTooLongError
@@ -148,12 +148,16 @@ func (e *NotSentError) Unwrap() error { return e.Err }
 
 // NoAnswerError is the error of a request without an answer.
 type NoAnswerError struct {
-	Method string
-	ID     wire.ID
-	Waited time.Duration
-	State  Liveness
-	Err    error
+	Method     string
+	ID         wire.ID
+	FrameIndex int // of the request
+	Waited     time.Duration
+	State      Liveness
+	Err        error
 }
+
+// IsTimeout reports whether the answer may still come.
+func (e *NoAnswerError) IsTimeout() bool { return errors.Is(e.Err, errTimeout) }
 
 func (e *NoAnswerError) Error() string {
 	request := fmt.Sprintf("%s (id %s)", e.Method, e.ID)

@@ -89,8 +89,14 @@ type Call struct {
 	session    *Session
 }
 
-// NextID returns a request id that the session has not used.
-func (s *Session) NextID() wire.ID { return wire.IntID(s.nextID.Add(1)) }
+// idsPerSession is the number of request ids that a session has for itself.
+const idsPerSession = 1_000_000
+
+// NextID returns a request id that no session of the launcher has used, so that an
+// answer which belongs to another session is recognized.
+func (s *Session) NextID() wire.ID {
+	return wire.IntID(int64(s.number)*idsPerSession + s.nextID.Add(1))
+}
 
 // AddRequestMeta returns params with what every request of the revision must carry.
 func (s *Session) AddRequestMeta(params Params) Params { return s.lifecycle.addRequestMeta(params) }
@@ -119,8 +125,9 @@ func (s *Session) StartWithID(ctx context.Context, id wire.ID, method string, pa
 	return &Call{ID: id, Method: method, FrameIndex: at, session: s}, nil
 }
 
-// Answer waits for the answer to the call. The error is an AnswerTooLongError or a
-// NoAnswerError.
+// Answer waits for the answer to the call. After the deadline it still takes an answer
+// that comes before the answer to the request which tests the liveness of the peer. The
+// error is an AnswerTooLongError or a NoAnswerError.
 func (c *Call) Answer(ctx context.Context) (wire.Entry, error) {
 	s := c.session
 	began := time.Now()
@@ -128,14 +135,23 @@ func (c *Call) Answer(ctx context.Context) (wire.Entry, error) {
 	if tooLong := (*AnswerTooLongError)(nil); err == nil || errors.As(err, &tooLong) {
 		return e, err
 	}
-	return e, s.withLiveness(ctx, &NoAnswerError{Method: c.Method, ID: c.ID, Waited: time.Since(began), Err: err})
+	none := s.withLiveness(ctx, &NoAnswerError{
+		Method: c.Method, ID: c.ID, FrameIndex: c.FrameIndex, Waited: time.Since(began), Err: err,
+	})
+	if errors.Is(err, errTimeout) {
+		if late, err := s.AwaitAnswer(ctx, c.FrameIndex, c.ID, 0); err == nil {
+			s.noteLate(late, c.FrameIndex)
+			return late, nil
+		}
+	}
+	return e, none
 }
 
 // AnswerTimeout returns the current timeout for an answer. It is longer while the
 // instance has sent no message, since it may still be starting.
 func (s *Session) AnswerTimeout() time.Duration {
 	if s.receivedMessage.Load() {
-		return s.opts.Timeout
+		return s.Patience()
 	}
 	return max(s.opts.Timeout, s.firstTimeout)
 }

@@ -14,9 +14,9 @@ import (
 
 // A stdioLink is a link over stdio.
 type stdioLink struct {
-	stream  *transport.Stream
-	record  func(wire.Frame) int
-	timeout time.Duration // for one write
+	stream   *transport.Stream
+	record   func(wire.Frame) int
+	patience func() time.Duration // for one write
 
 	sending sync.Mutex // so that the order of the frames is the order of the writes
 }
@@ -30,7 +30,7 @@ func (p *stdioLink) send(ctx context.Context, raw []byte) (int, error) {
 		return -1, err
 	}
 	at := p.record(wire.Frame{From: wire.Client, Raw: raw})
-	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	ctx, cancel := context.WithTimeout(ctx, p.patience())
 	defer cancel()
 	return at, p.stream.WriteLine(ctx, raw)
 }
@@ -60,7 +60,7 @@ func (p *stdioLink) sendChunks(ctx context.Context, pause func(first int), chunk
 }
 
 func (p *stdioLink) write(ctx context.Context, b []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	ctx, cancel := context.WithTimeout(ctx, p.patience())
 	defer cancel()
 	return p.stream.Write(ctx, b)
 }

@@ -83,6 +83,7 @@ type Posting struct {
 // given when the head of each response has arrived; nil for a request without one.
 func (h HTTP) Together(posts []Posting) []*PendingExchange {
 	h.t.out.crafted = true
+	defer h.t.s.ExpectExchanges(len(posts))()
 	out := make([]*PendingExchange, len(posts))
 	var all sync.WaitGroup
 	for i, p := range posts {

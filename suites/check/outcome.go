@@ -53,6 +53,7 @@ type awaitedMessage struct {
 	watch      *session.Watch
 	transcript *wire.Transcript
 	from       int
+	found      State // of the outcome if the message comes
 }
 
 // AtSessionEnd returns the outcome after the end of the sessions: an answer may have
@@ -61,10 +62,12 @@ func (o Outcome) AtSessionEnd() Outcome {
 	if o.State == Violated {
 		for _, w := range o.awaited {
 			if hit := w.watch.Found(); hit != nil {
-				return Outcome{
-					State: Kept, Took: o.Took, Notes: append(o.Notes,
-						"the answer came only after later requests were answered: "+hit.Message.Summary()),
+				const why = "the answer came only after later requests were answered"
+				late := Outcome{State: w.found, Took: o.Took, Notes: append(o.Notes, why+": "+hit.Message.Summary())}
+				if late.State == NotObserved {
+					late.Detail = why
 				}
+				return late
 			}
 		}
 	}

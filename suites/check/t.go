@@ -58,8 +58,9 @@ func (t *T) Opening() session.Opening { return t.s.Opening }
 // Transport returns the transport of the session.
 func (t *T) Transport() transport.Kind { return t.pool.Transport() }
 
-// Timeout returns how long an answer is waited for.
-func (t *T) Timeout() time.Duration { return t.pool.Timeout() }
+// Timeout returns how long an answer is waited for. It is longer than the timeout of the
+// run if the server takes long for each answer and has several requests to answer.
+func (t *T) Timeout() time.Duration { return t.s.Patience() }
 
 // Request sends a request and returns its answer, a result or an error. A missing
 // answer fails the check.
@@ -97,6 +98,9 @@ func (t *T) reply(e wire.Entry, err error) Reply {
 	t.noteGivenUp(err)
 	if err == nil {
 		t.mark = e.Index
+		if took := t.s.Lateness(e.Index); took > 0 {
+			t.Note("the answer in frame %d came after the deadline, within %s", e.Index, took.Round(time.Millisecond))
+		}
 	}
 	return Reply{Entry: e, Err: err}
 }
@@ -120,6 +124,10 @@ func (t *T) require(err error) {
 	case errors.As(err, &none):
 		if none.State == session.OutOfSync {
 			t.out.hung = t.s
+		}
+		if none.IsTimeout() {
+			late := t.s.ExpectLater(none.FrameIndex, ResponseTo(none.ID))
+			t.out.awaited = append(t.out.awaited, awaitedMessage{late, t.s.Transcript, none.FrameIndex, NotObserved})
 		}
 		t.Fail("an answer to "+none.Method, string(none.State), "%v", err)
 	case errors.As(err, &long):
@@ -234,13 +242,15 @@ func (t *T) SendChunks(pause func(first int), chunks ...string) int {
 }
 
 // Await returns the first message after a frame that matches; ok is false if none
-// comes in the time for an answer, or in the given time, or the connection ends.
+// comes in the given time, or the connection ends. Without a time it waits for the time
+// of an answer, and then until the server has answered a request sent now.
 func (t *T) Await(from int, match func(wire.Message) bool, within ...time.Duration) (m wire.Message, ok bool) {
-	limit := t.s.AnswerTimeout()
+	r := Reply{}
 	if len(within) > 0 {
-		limit = within[0]
+		r = t.reply(t.s.AwaitMessage(t.ctx, from, within[0], match))
+	} else {
+		r = t.reply(t.s.AwaitDue(t.ctx, from, match))
 	}
-	r := t.reply(t.s.AwaitMessage(t.ctx, from, limit, match))
 	return r.Message, r.Err == nil
 }
 
@@ -263,7 +273,7 @@ func (t *T) AwaitBarrier(from int, match func(wire.Message) bool) (m wire.Messag
 			}
 		}
 	}
-	t.out.awaited = append(t.out.awaited, awaitedMessage{expected, t.s.Transcript, from})
+	t.out.awaited = append(t.out.awaited, awaitedMessage{expected, t.s.Transcript, from, Kept})
 	return wire.Message{}, false
 }
 
@@ -272,7 +282,7 @@ func (t *T) AwaitBarrier(from int, match func(wire.Message) bool) (m wire.Messag
 // session ends.
 func (t *T) Forbid(from int, what string, match func(wire.Message) bool) {
 	forbidden := t.s.Forbid(what, from, match)
-	t.out.forbidden = append(t.out.forbidden, awaitedMessage{forbidden, t.s.Transcript, from})
+	t.out.forbidden = append(t.out.forbidden, awaitedMessage{forbidden, t.s.Transcript, from, Violated})
 	if err := t.s.AwaitBarrier(t.ctx); err != nil && forbidden.Found() == nil {
 		t.NotObserved(fmt.Sprintf("the request after the stimulus was not answered: %v", err), "")
 	}
