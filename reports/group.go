@@ -98,7 +98,7 @@ func saySame(a, b Outcome) bool {
 // run to run and carry no meaning.
 func withoutIDs(text string) string { return countedID.ReplaceAllString(text, "id") }
 
-var countedID = regexp.MustCompile(`\bid [0-9]{1,6}\b`)
+var countedID = regexp.MustCompile(`\bid [0-9]{1,9}\b`)
 
 // An unjudged is the checks that have no verdict for one reason.
 type unjudged struct {

@@ -22,7 +22,10 @@ type Conn struct {
 	opts            Options
 	receivedMessage atomic.Bool
 	startupTime     atomic.Int64 // nanoseconds from the first frame of the client to the first message of the peer
+	launcher        *Launcher    // nil for none
 	number          int          // of the connection among those of the launcher, from 0
+	lastID          atomic.Int64 // how many request ids were used
+	displaced       atomic.Bool  // the client ended it since another connection was to be opened
 
 	mu                 sync.Mutex
 	changed            chan struct{} // closed and renewed at every frame and at the end
@@ -47,11 +50,15 @@ type Conn struct {
 	closeOnce  sync.Once
 }
 
-// connect starts an instance of the target, the one of a number.
-func connect(ctx context.Context, target transport.Target, opts Options, number int) (*Conn, error) {
+// connect starts an instance of the target. It is the one with a number of a launcher,
+// which may be nil.
+func connect(
+	ctx context.Context, target transport.Target, opts Options, l *Launcher, number int,
+) (*Conn, error) {
 	c := &Conn{
 		Transcript: wire.NewTranscript(),
 		opts:       opts,
+		launcher:   l,
 		number:     number,
 		changed:    make(chan struct{}),
 		requests:   make(chan *pendingRequest, 256),
@@ -97,6 +104,10 @@ func (c *Conn) handle(e wire.Entry, override func(HostRequest) HostReply) {
 	}
 	for _, part := range e.Message.Elements() {
 		c.pace.came(part)
+		if c.isForeign(part) {
+			c.MarkForeign(e.Index)
+			c.launcher.forceSerial("an answer came in another session than its request")
+		}
 		if part.Kind != wire.Request {
 			continue
 		}
@@ -161,6 +172,10 @@ func (c *Conn) Stderr() string { return c.link.stderr() }
 // UseRevision sets the revision of a connection that is used without a Session. It
 // must be called before the first message.
 func (c *Conn) UseRevision(rev spec.Revision) { c.link.setRevision(rev) }
+
+// IsDisplaced reports whether the client ended the connection since another one was to
+// be opened and the target does not serve two.
+func (c *Conn) IsDisplaced() bool { return c.displaced.Load() }
 
 // EndedByServer reports whether the server has ended the session by itself, as it may
 // do over HTTP at any time (basic/transports#session-management).

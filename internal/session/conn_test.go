@@ -28,7 +28,7 @@ func TestPeerWithOpenRequestGetsShortGrace(t *testing.T) {
 	o := DefaultOptions()
 	o.Grace, o.Timeout = 400*time.Millisecond, 400*time.Millisecond
 	for _, busy := range []bool{false, true} {
-		c, err := connect(t.Context(), target, o, 0)
+		c, err := connect(t.Context(), target, o, nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +57,7 @@ func TestFramesAreRecordedInTheOrderOfWriting(t *testing.T) {
 		}
 		return lines.Err()
 	}}
-	c, err := connect(t.Context(), echo, DefaultOptions(), 0)
+	c, err := connect(t.Context(), echo, DefaultOptions(), nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestSendsNothingAfterContextEnds(t *testing.T) {
 		}
 		return err
 	}}
-	c, err := connect(t.Context(), silent, DefaultOptions(), 0)
+	c, err := connect(t.Context(), silent, DefaultOptions(), nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,6 +70,11 @@ func (l *Launcher) Take(ctx context.Context) (*Conn, error) {
 		l.forceSerial(why)
 	}
 	if l.SerialReason() != "" {
+		for _, c := range l.snapshot() {
+			if c.ConnectionError() == nil && !c.endWasRequested() {
+				c.displaced.Store(true)
+			}
+		}
 		l.closeAll()
 	}
 	conn, err := l.start(ctx)
@@ -122,7 +127,7 @@ func (l *Launcher) connect(ctx context.Context, target transport.Target) (*Conn,
 			return nil, err
 		}
 	}
-	conn, err := connect(ctx, target, l.opts, int(l.taken.Add(1)-1))
+	conn, err := connect(ctx, target, l.opts, l, int(l.taken.Add(1)-1))
 	if err != nil {
 		return nil, err
 	}

@@ -162,7 +162,7 @@ func (e *NoAnswerError) IsTimeout() bool { return errors.Is(e.Err, errTimeout) }
 func (e *NoAnswerError) Error() string {
 	request := fmt.Sprintf("%s (id %s)", e.Method, e.ID)
 	byHTTP := errors.Is(e.Err, errExchangeEnded) || e.StatusError() != nil
-	within := e.Waited.Round(time.Millisecond)
+	within := e.Waited.Round(max(time.Millisecond, e.Waited/50)) // equal in each session
 	switch {
 	case e.State == Mute && byHTTP:
 		return fmt.Sprintf("%s was answered with %v; the server answers other requests (mute)", request, e.Err)

@@ -277,6 +277,9 @@ func (p *Pool) ExitCount() int {
 	return p.exits
 }
 
+// SerialReason returns why sessions are opened one after another; "" if they need not be.
+func (p *Pool) SerialReason() string { return p.launcher.SerialReason() }
+
 // RateLimitedCount returns the number of answers with HTTP status 429 at any
 // revision.
 func (p *Pool) RateLimitedCount() int64 { return p.launcher.RateLimitedCount() }

@@ -23,8 +23,7 @@ type Session struct {
 
 	host         *Host
 	lifecycle    lifecycle
-	firstTimeout time.Duration // for the first answer of the instance
-	nextID       atomic.Int64
+	firstTimeout time.Duration           // for the first answer of the instance
 	givenUp      *giveUpList             // of its pool; nil without one
 	alternative  *atomic.Pointer[string] // of its pool: the method that tests liveness in place of the barrier
 	usesMutex    sync.Mutex
@@ -87,15 +86,6 @@ type Call struct {
 	Method     string
 	FrameIndex int // index of its frame
 	session    *Session
-}
-
-// idsPerSession is the number of request ids that a session has for itself.
-const idsPerSession = 1_000_000
-
-// NextID returns a request id that no session of the launcher has used, so that an
-// answer which belongs to another session is recognized.
-func (s *Session) NextID() wire.ID {
-	return wire.IntID(int64(s.number)*idsPerSession + s.nextID.Add(1))
 }
 
 // AddRequestMeta returns params with what every request of the revision must carry.

@@ -32,6 +32,7 @@ type Transcript struct {
 	start    time.Time
 	frames   []Frame
 	messages []Message
+	foreign  map[int]bool // frames with a response to a request of another session
 	ending   *Ending
 }
 
@@ -135,6 +136,23 @@ func (t *Transcript) Ending() *Ending {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.ending
+}
+
+// MarkForeign notes that a frame has a response to a request of another session.
+func (t *Transcript) MarkForeign(index int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.foreign == nil {
+		t.foreign = map[int]bool{}
+	}
+	t.foreign[index] = true
+}
+
+// IsForeign reports whether a frame has a response to a request of another session.
+func (t *Transcript) IsForeign(index int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.foreign[index]
 }
 
 // Elapsed returns the time since the start.

@@ -82,6 +82,7 @@ type Posting struct {
 // Together sends several requests at once and returns their exchanges in the order
 // given when the head of each response has arrived; nil for a request without one.
 func (h HTTP) Together(posts []Posting) []*PendingExchange {
+	h.t.interrupted()
 	h.t.out.crafted = true
 	defer h.t.s.ExpectExchanges(len(posts))()
 	out := make([]*PendingExchange, len(posts))
@@ -137,6 +138,7 @@ func (h HTTP) Addresses() []netip.Addr { return h.t.s.LocalAddresses() }
 func (h HTTP) URL() *url.URL { return h.t.s.Endpoint() }
 
 func (t *T) tryExchange(r transport.HTTPRequest, err error, edits []Edit) (*PendingExchange, error) {
+	t.interrupted()
 	t.out.crafted = true
 	if err == nil {
 		for _, edit := range edits {

@@ -155,6 +155,9 @@ func derivedFor[V any](v *View, of wire.Role, name string, compute func() V) V {
 	return known.(V)
 }
 
+// IsForeign reports whether a frame has a response to a request of another session.
+func (v *View) IsForeign(e wire.Entry) bool { return v.transcript.IsForeign(e.Index) }
+
 // Ending returns how the connection ended, or nil if it had not.
 func (v *View) Ending() *wire.Ending { return v.ending }
 

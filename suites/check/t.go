@@ -110,6 +110,9 @@ func (t *T) require(err error) {
 	if err == nil {
 		return
 	}
+	if t.ctx.Err() == nil {
+		t.interrupted()
+	}
 	var none *session.NoAnswerError
 	var long *session.AnswerTooLongError
 	var unsent *session.NotSentError
@@ -158,10 +161,15 @@ func (t *T) causeOf(method string) string {
 	return t.chargedTo(method)
 }
 
-// interrupted ends the body if the run has ended.
+// interrupted ends the body if the run has ended, or if this side ended the session since
+// the body needs another one beside it and the target serves one at a time.
 func (t *T) interrupted() {
 	if t.ctx.Err() != nil {
 		t.require(t.ctx.Err())
+	}
+	if t.s.IsDisplaced() {
+		t.NotObserved("the session was ended for another one, since sessions are opened one after another: "+
+			t.pool.SerialReason(), "")
 	}
 }
 

@@ -107,8 +107,26 @@ func (c *connection) initialize() *check.PendingExchange {
 // settle posts a request and reports whether it was answered: messages that the
 // server sent before have arrived then.
 func (c *connection) settle() bool {
+	_, ok := c.awaitAnswer(c.request())
+	return ok
+}
+
+// request posts a request and returns its id.
+func (c *connection) request() wire.ID {
 	id := wire.StringID("mcpcheck-settle-" + c.t.NextID().Raw)
 	c.post(posting.BarrierFrame(c.t, id))
-	_, ok := c.awaitAnswer(id)
-	return ok
+	return id
+}
+
+// requireOwnAnswers ends the body if the answer to a request of one connection comes on
+// another one too, which jsonrpc.response.id reports.
+func (c *connection) requireOwnAnswers(other *connection) {
+	id := c.request()
+	if _, ok := c.awaitAnswer(id); !ok {
+		return
+	}
+	other.settle()
+	if slices.ContainsFunc(other.stream.Snapshot().Messages(), check.ResponseTo(id)) {
+		c.t.NotObserved("the answers of each connection come on all, which jsonrpc.response.id reports", "")
+	}
 }

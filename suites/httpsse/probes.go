@@ -60,6 +60,7 @@ func probes() []check.Check {
 				defer second.stream.Close()
 				first.initialize()
 				second.initialize()
+				first.requireOwnAnswers(second)
 				list := capabilityWithList(t)
 				id := wire.StringID("mcpcheck-same")
 				first.post(t.Frame(id, t.Facts.BarrierMethod, nil))
@@ -85,6 +86,7 @@ func probes() []check.Check {
 				other.initialize()
 				ended := openConnection(t)
 				ended.initialize()
+				ended.requireOwnAnswers(other)
 				ended.stream.Close()
 				var ids []wire.ID
 				for i := range endedTries {

@@ -26,6 +26,7 @@ func responseJudges() []check.Check {
 			Idle:  "no response to a request was sent",
 			// An error without a usable id answers what could not be read. Where such was
 			// sent, jsonrpc.error.id.unreadable judges an error with another id.
+			// jsonrpc.id.large judges the answer to an id beyond 2^53.
 			Judge: func(j *check.J) {
 				for _, e := range j.Sent() {
 					m := e.Message
@@ -36,6 +37,8 @@ func responseJudges() []check.Check {
 					case j.HasRequest(e):
 						j.Saw()
 					case answersResponse(j, e): // jsonrpc.response.silent judges it
+					case j.IsForeign(e):
+						j.Fail(e, "the %s carries an id that a request of another session had", m.Kind)
 					case m.Kind == wire.Result && !mayAnswerUnreadable(j, e) || !j.HasUnreadableBefore(e):
 						j.Fail(e, "the %s carries id %s, which no request had", m.Kind, wire.Clip(m.ID().String(), 80))
 					}

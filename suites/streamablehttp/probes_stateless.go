@@ -199,7 +199,7 @@ func streamedAnswer(t *check.T) *check.PendingExchange {
 				continue
 			}
 			p := posting.CallPosting(c.Tool, c.Args)
-			p.Params["_meta"] = check.Params{"progressToken": "mcpcheck-stream"}
+			p.Params["_meta"] = check.Params{"progressToken": "mcpcheck-stream-" + t.NextID().Raw}
 			if a := p.Post(t); a.IsEventStream() && len(a.Snapshot().Events()) > 1 {
 				return a.PendingExchange
 			}

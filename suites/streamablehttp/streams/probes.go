@@ -226,7 +226,7 @@ func streamedAnswer(t *check.T, b *posting.RawSession) *check.PendingExchange {
 		t.NotObserved(fmt.Sprintf("%s was answered with %s, and no tool that may be called reports progress",
 			t.Facts.BarrierMethod, check.Describe(x)), check.AllowHint(c.NotAllowed))
 	}
-	call.Token = `"mcpcheck-closed"`
+	call.Token = `"mcpcheck-closed-` + t.NextID().Raw + `"`
 	if x = b.Post(t.Frame(t.NextID(), "tools/call", call.Params())); !x.IsEventStream() {
 		t.NotObserved("no request was answered with an event stream", "")
 	}

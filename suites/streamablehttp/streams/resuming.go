@@ -52,8 +52,8 @@ func resumeCalls(t *check.T) *resumption {
 		}
 		r := &resumption{
 			tool:   call.Tool.Get("name").String(),
-			broken: resumedCall{token: `"mcpcheck-lost"`},
-			whole:  resumedCall{token: `"mcpcheck-twin"`},
+			broken: resumedCall{token: `"mcpcheck-lost-` + t.NextID().Raw + `"`},
+			whole:  resumedCall{token: `"mcpcheck-twin-` + t.NextID().Raw + `"`},
 		}
 		r.run(t, call)
 		return r

@@ -1,7 +1,6 @@
 package changes
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
@@ -36,7 +35,7 @@ func CallBesideStream(t *check.T) {
 			if !offer.IsReadOnly(c.Tool) && c.Reports == 0 {
 				continue
 			}
-			params, meta := offer.CallParams(c.Tool, c.Args), check.Params{"progressToken": fmt.Sprintf("beside-%d", i)}
+			params, meta := offer.CallParams(c.Tool, c.Args), check.Params{"progressToken": "beside-" + t.NextID().Raw}
 			if t.Declares("logging") {
 				meta[spec.MetaLogLevel] = spec.LogLevels()[0]
 			}

@@ -2,7 +2,6 @@ package toolcalls
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -79,8 +78,12 @@ func callTools(t *check.T, observe func(*check.T) *watch.Observer) *Outcome {
 		}
 		for i, args := range offer.Arguments(t, tool, callsPerTool) {
 			one := Call{Tool: tool, Args: args}
-			if i == 0 {
-				one.Token = fmt.Sprint(len(reading) + len(writing))
+			switch {
+			case i > 0:
+			case len(reading)+len(writing) == 0:
+				one.Token = "0" // which a server may take for none
+			default:
+				one.Token = t.NextID().Raw
 			}
 			if offer.IsReadOnly(tool) {
 				reading = append(reading, one)

@@ -12,7 +12,8 @@ import (
 
 // run sends the calls and sets Why if they cannot be completed.
 func (w *Cancellation) run(t *check.T, one Call) {
-	runs := []Run{{Token: `70078`}, {Token: `"70077"`}, {Token: `70077`}, {}}
+	cancelled, same := t.NextID().Raw, t.NextID().Raw
+	runs := []Run{{Token: cancelled}, {Token: `"` + same + `"`}, {Token: same}, {}}
 	for i := range runs {
 		one.Token = runs[i].Token
 		if runs[i].call, _ = t.TryStart("tools/call", one.Params()); runs[i].call == nil {
