@@ -28,7 +28,6 @@ var faultOracles = map[string][]string{
 	"fuzz-hangs-on-blank-line":           {oracleDesync},
 	"fuzz-joins-crlf":                    {oracleDesync, "jsonrpc.error.id"},
 	"fuzz-read-is-message":               {oracleMute, "jsonrpc.error.id"},
-	"fuzz-id-precision":                  {"jsonrpc.response.id"},
 	"fuzz-fraction-id":                   {"jsonrpc.response.id", "jsonrpc.response.once"},
 	"fuzz-answers-unknown-notification":  {"jsonrpc.response.id", "jsonrpc.response.once"},
 	"fuzz-answers-twice-on-unknown-meta": {"jsonrpc.response.once"},

@@ -94,7 +94,7 @@ var notOverHTTP = map[string]string{
 // that leaves a request without an answer, one that blocks the server, and two
 // that only a judge reports.
 var dailyOverHTTP = []string{
-	"fuzz-exits-on-duplicate-member", "fuzz-mute-on-string-params", "fuzz-hangs-on-deep-nesting", "fuzz-id-precision",
+	"fuzz-exits-on-duplicate-member", "fuzz-mute-on-string-params", "fuzz-hangs-on-deep-nesting",
 	"fuzz-answers-twice-on-unknown-meta",
 }
 

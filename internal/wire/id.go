@@ -79,6 +79,29 @@ func Untyped(key string) string {
 	return key
 }
 
+// maxSafeInteger is the greatest integer below which a double holds all.
+const maxSafeInteger = 1<<53 - 1
+
+// IsLarge reports whether the id is an integer beyond plus or minus 2^53-1, which a
+// reader that holds numbers as doubles may change (RFC 8259 section 6).
+func (id ID) IsLarge() bool {
+	if !isPlainInteger(id.Key()) {
+		return false
+	}
+	n, err := strconv.ParseInt(id.Key(), 10, 64)
+	return err != nil || n > maxSafeInteger || n < -maxSafeInteger
+}
+
+// RoundsTo reports whether another id is this one as a reader of doubles holds it.
+func (id ID) RoundsTo(other ID) bool {
+	if !id.IsLarge() || !isPlainInteger(other.Key()) {
+		return false
+	}
+	a, _ := strconv.ParseFloat(id.Key(), 64) // an overflow gives an infinity
+	b, _ := strconv.ParseFloat(other.Key(), 64)
+	return a == b
+}
+
 // isPlainInteger reports whether a token is an integer in canonical spelling, as
 // nearly all ids are. Such a token needs no arithmetic.
 func isPlainInteger(raw string) bool {

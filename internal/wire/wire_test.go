@@ -294,3 +294,26 @@ func TestEntriesOmitTransportOnlyFrames(t *testing.T) {
 		t.Errorf("%+v of %d", e, tr.Len())
 	}
 }
+
+// A large id is an integer that no double holds with certainty.
+func TestLargeIDs(t *testing.T) {
+	for _, c := range []struct {
+		sent, got string
+		large     bool
+		rounds    bool
+	}{
+		{"9007199254740993", "9007199254740992", true, true},
+		{"9007199254740993", "9.007199254740992e15", true, true},
+		{"-9007199254740993", "-9007199254740992", true, true},
+		{"9007199254740993", "7", true, false},
+		{"9007199254740993", "null", true, false},
+		{"9007199254740991", "9007199254740991", false, false},
+		{`"9007199254740993"`, "9007199254740992", false, false},
+		{"1.5", "1", false, false},
+	} {
+		sent := ID{c.sent}
+		if sent.IsLarge() != c.large || sent.RoundsTo(ID{c.got}) != c.rounds {
+			t.Errorf("%s: large %v, rounds to %s: %v", c.sent, sent.IsLarge(), c.got, sent.RoundsTo(ID{c.got}))
+		}
+	}
+}

@@ -3,11 +3,9 @@ package fault
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"io"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -121,14 +119,6 @@ func (s *splittingReader) Read(p []byte) (int, error) {
 // fuzzAnswers are faults by which the server answers wrongly.
 func fuzzAnswers() []Fault {
 	return []Fault{
-		{
-			Name: "fuzz-id-precision", Does: "keeps numeric ids in floating point",
-			Apply: onFrame(func(_ server.Frame, m map[string]json.RawMessage) {
-				if f, err := strconv.ParseFloat(string(m["id"]), 64); err == nil {
-					m["id"] = json.RawMessage(strconv.FormatFloat(f, 'f', -1, 64))
-				}
-			}, wire.Result, wire.Error),
-		},
 		{
 			Name: "fuzz-fraction-id", Does: "answers a request under its id without the fraction",
 			Apply: rewriteLines(func(m wire.Message) []byte {

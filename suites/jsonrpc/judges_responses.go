@@ -36,7 +36,7 @@ func responseJudges() []check.Check {
 						j.Fail(e, "a result carries %s", m.ID())
 					case j.HasRequest(e):
 						j.Saw()
-					case answersResponse(j, e): // jsonrpc.response.silent judges it
+					case answersResponse(j, e), answersLargeID(j, e): // jsonrpc.response.silent and jsonrpc.id.large judge it
 					case j.IsForeign(e):
 						j.Fail(e, "the %s carries an id that a request of another session had", m.Kind)
 					case m.Kind == wire.Result && !mayAnswerUnreadable(j, e) || !j.HasUnreadableBefore(e):
@@ -158,4 +158,12 @@ func mayAnswerUnreadable(j *check.J, answer wire.Entry) bool {
 		}
 	}
 	return false
+}
+
+// answersLargeID reports whether a response carries the id of a request before it that is
+// beyond 2^53, as a reader of doubles holds it.
+func answersLargeID(j *check.J, response wire.Entry) bool {
+	return slices.ContainsFunc(j.Received(), func(e wire.Entry) bool {
+		return e.Index < response.Index && e.Message.ID().RoundsTo(response.Message.ID())
+	})
 }

@@ -50,15 +50,34 @@ func messageProbes() []check.Check {
 					}
 					t.Saw()
 				}
-				// Readers that hold numbers as doubles may refuse a greater integer (RFC 8259
-				// section 6). jsonrpc.response.id judges the id of an answer.
+			},
+		},
+		{
+			ID: "jsonrpc.id.large",
+			Says: "the server answers a request whose id is an integer beyond 2^53 under that id, or refuses it: " +
+				"a client that counts so waits for its id",
+			Level:   spec.Robust,
+			In:      spec.Every,
+			Session: check.OwnSession,
+			Spec:    "basic/index#requests",
+			Idle:    noRequestSent,
+			// RequestId is a number of TypeScript, which holds no such integer, and readers
+			// differ on it (RFC 8259 section 6). An error without an id refuses it.
+			Probe: func(t *check.T) {
+				const want = "an answer under the same id"
 				call := t.Start(t.Facts.BarrierMethod, nil, wire.IntID(9007199254740993))
-				_, ok := t.AwaitBarrier(call.FrameIndex, func(m wire.Message) bool {
+				m, ok := t.AwaitBarrier(call.FrameIndex, func(m wire.Message) bool {
 					return m.IsResponse() && !answersFrameSince(t, call.FrameIndex+1, m)
 				})
-				if !ok {
-					t.Note("a request with the id %s, beyond 2^53, was not answered", call.ID)
+				t.Survives("a request with the id " + call.ID.Raw)
+				switch {
+				case !ok && !t.HTTP().Refused(call.FrameIndex):
+					t.Fail(want, "no answer", "a request with the id %s, beyond 2^53, was not answered", call.ID)
+				case ok && !m.ID().Equal(call.ID) && !check.IsErrorWithoutID(m):
+					t.Fail(want, m.Summary(), "a request with the id %s, beyond 2^53, was answered under the id %s",
+						call.ID, wire.Clip(m.ID().String(), 40))
 				}
+				t.Saw()
 			},
 		},
 		{
