@@ -1,12 +1,18 @@
 package engine
 
 import (
+	"bufio"
+	"bytes"
+	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reports"
 )
@@ -73,5 +79,57 @@ func TestLargeIDsAreOneReport(t *testing.T) {
 				return answerMinimally(m)
 			}, c.want...)
 		})
+	}
+}
+
+// Over HTTP a server may accept an empty array, which has no request, with status 202.
+func TestEmptyArrayMayBeAccepted(t *testing.T) {
+	requireVerdicts(t, []allowedCase{{
+		what: "an empty array is accepted", check: "batching.empty", in: spec.Only(spec.V2025_03_26), want: reports.Pass,
+		http: wrapHTTP(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			if string(body) == "[]" {
+				w.WriteHeader(http.StatusAccepted)
+				return
+			}
+			next.ServeHTTP(w, r)
+		}),
+	}})
+}
+
+// An array of requests is judged alike whether the answer is an array or comes one by
+// one: no clause forbids to serve it.
+func TestServedArraysAreOneReport(t *testing.T) {
+	for _, whole := range []bool{true, false} {
+		target := transport.InProcess{Name: "arrays", Serve: func(_ context.Context, in io.Reader, out io.Writer) error {
+			for lines := bufio.NewScanner(in); lines.Scan(); {
+				m := wire.Parse(lines.Bytes())
+				var answers []string
+				for _, e := range m.Elements() {
+					if e.Kind == wire.Request {
+						answers = append(answers, answerMinimally(e))
+					}
+				}
+				text := strings.Join(answers, "\n")
+				if m.Kind == wire.Batch && whole {
+					text = "[" + strings.Join(answers, ",") + "]"
+				}
+				if len(answers) > 0 {
+					fmt.Fprintln(out, text)
+				}
+			}
+			return nil
+		}}
+		run := runAllChecks(t, target, func(o *Options) {
+			o.Revisions, o.Session = []spec.Revision{spec.V2025_11_25}, mediumDeadlines()
+		})
+		for _, o := range run.Outcomes {
+			served, judged := o.ID == "batching.served", strings.HasPrefix(o.ID, "jsonrpc.batch")
+			objects := o.Verdict == reports.Warn || o.Verdict == reports.Fail
+			if served && !objects || judged && objects {
+				t.Errorf("whole %v: %s is %s: %s", whole, o.ID, o.Verdict, o.Detail)
+			}
+		}
 	}
 }

@@ -77,6 +77,24 @@ func batchingStdio() []Fault {
 			Apply:    exitOn(isMessage(wire.Batch, ""), "the message is an array"),
 		},
 		{
+			Name: "batch-served", Does: "serves the requests of an array one by one",
+			CaughtBy: []string{"batching.served"},
+			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
+				return func(line []byte) error {
+					m := wire.Parse(line)
+					if !isFilledBatch(m) {
+						return next(line)
+					}
+					for _, e := range m.Elements() {
+						if err := next(e.Raw); err != nil {
+							return err
+						}
+					}
+					return nil
+				}
+			}),
+		},
+		{
 			Name:     "invalid-element-silent",
 			Does:     "leaves the answers to elements that are not requests out of the answer to a batch",
 			CaughtBy: []string{"batching.element.invalid"},
@@ -97,8 +115,6 @@ func batchingHTTP() []Fault {
 		return m.Kind == wire.Batch && slices.ContainsFunc(m.Elements(), isMessage(wire.Request, ""))
 	}
 	return []Fault{
-		fault("http-empty-batch-accepted", "accepts an empty array with status 202", "batching.empty", isEmptyBatch,
-			http.StatusAccepted),
 		fault("http-empty-batch-fails", "answers an empty array with status 500", "batching.empty", isEmptyBatch,
 			http.StatusInternalServerError),
 		fault("http-truncated-batch-accepted", "accepts an array that is cut short with status 202",

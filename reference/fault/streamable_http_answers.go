@@ -172,7 +172,7 @@ func refusedMessages() []Fault {
 			http.StatusAccepted),
 		{
 			Name: "batch-processed", Does: "processes arrays of requests, and answers each on an event stream",
-			CaughtBy: []string{"streamable-http.batch.refused"},
+			In: spec.Between(spec.V2025_06_18, spec.V2025_11_25), CaughtBy: []string{"batching.served"},
 			Also: map[string]string{
 				"streamable-http.event.priming": "the streams of its arrays begin with an answer",
 			},
@@ -180,7 +180,7 @@ func refusedMessages() []Fault {
 		},
 		{
 			Name: "batch-unanswered", Does: "accepts arrays of requests with status 202, and answers none",
-			CaughtBy: []string{"streamable-http.batch.refused"},
+			CaughtBy: []string{"streamable-http.batch.answered"},
 			Apply:    respond(posts(isMessage(wire.Batch, "")), http.StatusAccepted, "", ""),
 		},
 		odd("odd-content-type-breaks-session", "answers with status 500 in a session after a body of text/plain",

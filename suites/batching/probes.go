@@ -2,6 +2,7 @@ package batching
 
 import (
 	"fmt"
+	"net/http"
 
 	"github.com/mcpcheck/mcpcheck/internal/match"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
@@ -142,11 +143,19 @@ func probes() []check.Check {
 			Rules:    []string{"batching-empty-array"},
 			Idle:     noBatchSent,
 			Malforms: true,
+			// Over HTTP an array of any number of notifications and responses alone is accepted
+			// with status 202 (basic/transports#sending-messages-to-the-server): also of none.
 			Probe: func(t *check.T) {
 				requireBatchOfTwo(t)
 				const what = "an empty array"
 				from := t.Send("[]")
-				m, ok := errorOrRefusal(t, from, what, "one error -32600", check.IsErrorWithoutID)
+				m, ok := t.AwaitBarrier(from, check.IsErrorWithoutID)
+				switch {
+				case !ok && t.HTTP().Status(from) == http.StatusAccepted:
+					t.Note("an empty array was accepted with status 202")
+				case !ok:
+					m, ok = errorOrRefusal(t, from, what, "one error -32600", check.IsErrorWithoutID)
+				}
 				if ok {
 					expectErrorOrRefusal(t, from, what, m, spec.InvalidRequest)
 					for e := range t.Frames(from) {
@@ -216,22 +225,36 @@ func probes() []check.Check {
 			Idle:     "no array was sent",
 			Malforms: true,
 			Probe: func(t *check.T) {
-				ids, elements := check.PingBatch(t, 2)
-				from := t.Send(check.Batch(elements...))
+				_, elements := check.PingBatch(t, 2)
+				t.Send(check.Batch(elements...))
 				t.Survives("an array")
 				t.Saw()
-				t.HTTP().Settle(from)
-				for _, m := range t.Received(from) {
-					if m.IsResponse() && (m.ID().Equal(ids[0]) || m.ID().Equal(ids[1]) || !m.ID().IsValid()) {
-						t.Note("an array of two requests was answered with %s", m.Summary())
-						return
-					}
+			},
+		},
+		{
+			ID: "batching.served",
+			Says: "a server of a revision without batches serves no request in an array: " +
+				"it speaks another revision than the one agreed on",
+			Level:    spec.Robust,
+			In:       spec.Since(spec.V2025_06_18),
+			Spec:     "basic/transports#stdio",
+			Idle:     "the server ended at an array, which another check reports",
+			Malforms: true,
+			// No clause says how an array is answered that no client may send. jsonrpc.batch.none
+			// judges arrays that the server sends without having received one.
+			Probe: func(t *check.T) {
+				ids, elements := check.PingBatch(t, 2)
+				from := t.Send(check.Batch(elements...))
+				m, ok := t.AwaitBarrier(from, func(m wire.Message) bool {
+					return m.Kind == wire.Result && (m.ID().Equal(ids[0]) || m.ID().Equal(ids[1]))
+				})
+				if ok {
+					t.Fail("an error or a status of failure", m.Summary(),
+						"an array of two requests was served, though %s has no batches", t.Rev)
 				}
-				if t.HTTP().Refused(from) {
-					t.Note("an array of two requests was refused by HTTP alone")
-					return
+				if t.Over() == nil {
+					t.Saw()
 				}
-				t.Note("an array of two requests was not answered")
 			},
 		},
 	}

@@ -91,9 +91,9 @@ func batchJudge() check.Check {
 		In:    spec.Since(spec.V2025_06_18),
 		Rules: []string{"jsonrpc-no-batch-arrays"},
 		Idle:  noMessage,
-		// An array that may answer one of ours is left out in 2024-11-05 and 2026-07-28,
-		// which do not state how an array is answered. The revisions between require no
-		// array as an answer either way.
+		// An array that may answer one of ours is left out: no revision states how an array
+		// is answered that may not be sent, and batching.served judges a server that serves
+		// one.
 		Judge: func(j *check.J) {
 			received := false
 			check.Each(j, j.Entries(), func(e wire.Entry) bool {
@@ -102,7 +102,7 @@ func batchJudge() check.Check {
 				case e.From != j.Of:
 					received = received || isArray
 					return false
-				case isArray && received && (j.Facts.Stateless || !j.Facts.UTF8):
+				case isArray && received:
 					return false
 				case isArray:
 					j.Fail(e, "an array of %d messages was sent", len(e.Message.Elements()))
