@@ -67,7 +67,7 @@ func unservedRequests() []Fault {
 		},
 		{
 			Name: "unknown-method-code", Does: "answers unknown methods with error -32600",
-			CaughtBy: []string{"jsonrpc.method.unknown"}, Also: inBatch,
+			CaughtBy: []string{"jsonrpc.method.unknown.code", "jsonrpc.method.unknown.code.advised"}, Also: inBatch,
 			Apply: recode("", isUnknownMethod, spec.InvalidRequest),
 		},
 		{

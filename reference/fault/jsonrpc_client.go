@@ -147,6 +147,12 @@ func clientResponses() []ClientFault {
 			Apply:    clientAnswers(unknownToClients, responseWith(`"result":{}`)),
 		},
 		{
+			Name: "client-unknown-code", Does: "refuses requests of unknown methods with error -32600",
+			CaughtBy: []string{"jsonrpc.client.method.unknown.code"},
+			Apply: clientAnswers(unknownToClients,
+				responseWith(`"error":{"code":-32600,"message":"No such method"}`)),
+		},
+		{
 			Name: "client-notification-answered", Does: "answers notifications with an error",
 			CaughtBy: []string{"jsonrpc.client.notification.silent"},
 			Apply: func(o *client.Options) {
@@ -208,7 +214,6 @@ func clientErrors() []ClientFault {
 		{
 			Name: "client-error-code-text", Does: "writes the code of an error as a string",
 			CaughtBy: []string{"jsonrpc.client.error.code.integer"},
-			Also:     map[string]string{"jsonrpc.client.method.unknown": "a string is not the required code"},
 			Apply: clientAnswers(unknownToClients,
 				responseWith(`"error":{"code":"-32601","message":"Method not found"}`)),
 		},
@@ -234,7 +239,7 @@ func clientErrors() []ClientFault {
 		{
 			Name: "client-error-code-reserved", Does: "refuses unknown methods with a code that JSON-RPC reserves",
 			CaughtBy: []string{"jsonrpc.client.code.reserved"},
-			Also:     map[string]string{"jsonrpc.client.method.unknown": "it is not the required code"},
+			Also:     map[string]string{"jsonrpc.client.method.unknown.code": "it is not the required code"},
 			Apply: clientAnswers(unknownToClients,
 				responseWith(`"error":{"code":-32150,"message":"No such method"}`)),
 		},

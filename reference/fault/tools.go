@@ -227,7 +227,7 @@ func toolCalls() []Fault {
 		},
 		{
 			Name: "nameless-call-as-result", Does: "reports a call that names no tool in a result",
-			CaughtBy: []string{"tools.call.malformed", "tools.call.malformed.advised"},
+			CaughtBy: []string{"tools.call.malformed"},
 			Apply: errorToResult("tools/call",
 				func(r *server.Request, _ *server.Error) bool { _, named := r.Params["name"].(string); return !named },
 				reportFailure("The name is missing")),

@@ -65,7 +65,7 @@ func callProbes() []check.Check {
 		{
 			ID:    "cancellation.call.silent",
 			Says:  "the server sends no message for a call that it stopped because it was cancelled",
-			Level: spec.Must,
+			Level: spec.Should,
 			In:    spec.Stateless,
 			On:    transport.OnStdio, // over HTTP the stream on which it could come is closed
 			Needs: "tools",
@@ -88,7 +88,7 @@ func callProbes() []check.Check {
 		{
 			ID:    "cancellation.subscription.unanswered",
 			Says:  "the server does not answer a subscription that was cancelled",
-			Level: spec.Must,
+			Level: spec.Should,
 			In:    spec.Stateless,
 			On:    transport.OnStdio, // over HTTP the stream on which it could come is closed
 			Rules: []string{"cancellation-no-further-messages"},

@@ -39,27 +39,35 @@ func clientJudges() []check.Check {
 		},
 		{
 			ID:    "jsonrpc.client.method.unknown",
-			Says:  "the client answers a request for a method that no client has with error -32601",
+			Says:  "the client answers a request for a method that no client has with an error",
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"jsonrpc-method-not-found"},
 			Idle:  "the client answered no request for an unknown method",
-			// A method of another prefix may be one of an extension that the client has.
 			Judge: func(j *check.J) {
-				asks, answers := transcript.ServerRequests(j)
-				for i, ask := range asks {
-					method, answer := ask.Message.Method(), answers[i].Message
-					isUnknown := strings.HasPrefix(method, "mcpcheck/") &&
-						!schema.For(j.Rev).CanSend(wire.Server, method)
-					if !isUnknown || answer.Kind == wire.Invalid {
-						continue
+				check.Each(j, answersToUnknownMethods(j), func(e wire.Entry) bool {
+					if e.Message.Kind != wire.Error {
+						j.Fail(e, "a request for an unknown method was answered with %s", e.Message.Summary())
 					}
-					if code, _ := answer.ErrorCode(); answer.Kind != wire.Error || code != spec.MethodNotFound {
-						j.Fail(answers[i], "%s was answered with %s", method, answer.Summary())
-						continue
+					return true
+				})
+			},
+		},
+		{
+			ID:    "jsonrpc.client.method.unknown.code",
+			Says:  "the error of the client for a method that no client has is -32601",
+			Level: spec.Should,
+			In:    spec.Handshake,
+			Rules: []string{"jsonrpc-method-not-found-code"},
+			Idle:  "the client answered no request for an unknown method with an error",
+			Judge: func(j *check.J) {
+				check.Each(j, answersToUnknownMethods(j), func(e wire.Entry) bool {
+					code, ok := e.Message.ErrorCode()
+					if ok && code != spec.MethodNotFound {
+						j.Fail(e, "a request for an unknown method was answered with %s", e.Message.Summary())
 					}
-					j.Saw()
-				}
+					return ok
+				})
 			},
 		},
 		{
@@ -184,4 +192,18 @@ func judgeClientMethods(j *check.J, kind wire.Kind) {
 		}
 		return false
 	})
+}
+
+// answersToUnknownMethods returns the answers of a client to requests for methods that no
+// client has. A method of another prefix may be one of an extension that the client has.
+func answersToUnknownMethods(j *check.J) (out []wire.Entry) {
+	asks, answers := transcript.ServerRequests(j)
+	for i, ask := range asks {
+		method := ask.Message.Method()
+		isUnknown := strings.HasPrefix(method, "mcpcheck/") && !schema.For(j.Rev).CanSend(wire.Server, method)
+		if isUnknown && answers[i].Message.Kind != wire.Invalid {
+			out = append(out, answers[i])
+		}
+	}
+	return out
 }

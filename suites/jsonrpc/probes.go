@@ -102,16 +102,33 @@ func messageProbes() []check.Check {
 		},
 		{
 			ID:    "jsonrpc.method.unknown",
-			Says:  "the server answers a request for an unknown method with error -32601",
+			Says:  "the server answers a request for an unknown method with an error",
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-method-not-found"},
 			Idle:  noRequestSent,
 			Probe: func(t *check.T) {
-				m := t.Request("mcpcheck/no-such-method", nil)
-				match.Expect(t, m).To(match.BeError(spec.MethodNotFound), "mcpcheck/no-such-method")
+				match.Expect(t, t.Request(unknownMethod, nil)).To(match.BeError(), unknownMethod)
 				t.Saw()
 			},
+		},
+		{
+			ID:    "jsonrpc.method.unknown.code",
+			Says:  "the error for an unknown method is -32601",
+			Level: spec.Must,
+			In:    spec.Stateless,
+			Rules: []string{"jsonrpc-method-not-found-code"},
+			Idle:  "an unknown method was not answered with an error",
+			Probe: func(t *check.T) { probeUnknownMethodCode(t) },
+		},
+		{
+			ID:    "jsonrpc.method.unknown.code.advised",
+			Says:  "the error for an unknown method is -32601",
+			Level: spec.Should,
+			In:    spec.Handshake,
+			Rules: []string{"jsonrpc-method-not-found-code"},
+			Idle:  "an unknown method was not answered with an error",
+			Probe: func(t *check.T) { probeUnknownMethodCode(t) },
 		},
 		{
 			ID:    "jsonrpc.method.unadvertised",
@@ -197,6 +214,18 @@ func messageProbes() []check.Check {
 				t.Saw()
 			},
 		},
+	}
+}
+
+// unknownMethod is a method that no server has.
+const unknownMethod = "mcpcheck/no-such-method"
+
+// probeUnknownMethodCode fails the check if the error for an unknown method has another
+// code than -32601.
+func probeUnknownMethodCode(t *check.T) {
+	if r := t.Try(unknownMethod, nil); r.Err == nil && r.Message.Kind == wire.Error {
+		match.Expect(t, r).To(match.BeError(spec.MethodNotFound), unknownMethod)
+		t.Saw()
 	}
 }
 
