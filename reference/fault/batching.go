@@ -123,6 +123,14 @@ func batchingHTTP() []Fault {
 		fault("http-odd-batch-accepted", "accepts an array that holds a number with status 202",
 			"batching.element.invalid",
 			beginsWithNumber, http.StatusAccepted),
+		{
+			Name: "batch-processed", Does: "processes arrays of requests, and answers each on an event stream",
+			In: spec.Between(spec.V2025_06_18, spec.V2025_11_25), CaughtBy: []string{"batching.served"},
+			Also: map[string]string{
+				"streamable-http.event.priming": "the streams of its arrays begin with an answer",
+			},
+			Apply: whenHTTP(posts(isMessage(wire.Batch, "")), serveElements),
+		},
 		fault("http-batch-refused", "refuses arrays of requests with status 400", "batching.received", hasRequest,
 			http.StatusBadRequest),
 	}

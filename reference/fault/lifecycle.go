@@ -100,7 +100,7 @@ func lifecycleHandshake() []Fault {
 		},
 		{
 			Name: "stays-after-eof", Does: "does not exit when its input ends",
-			CaughtBy: []string{"lifecycle.exit-on-eof"},
+			CaughtBy: []string{"lifecycle.exit-on-eof", "lifecycle.shutdown.exit"},
 			Apply: func(o *server.Options) {
 				o.Input = func(ctx context.Context, r io.Reader) io.Reader { return endlessReader{ctx, r} }
 			},

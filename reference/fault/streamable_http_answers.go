@@ -171,14 +171,6 @@ func refusedMessages() []Fault {
 		late("late-notification-refused-with-202", "refuses notifications in an ended session with status 202",
 			http.StatusAccepted),
 		{
-			Name: "batch-processed", Does: "processes arrays of requests, and answers each on an event stream",
-			In: spec.Between(spec.V2025_06_18, spec.V2025_11_25), CaughtBy: []string{"batching.served"},
-			Also: map[string]string{
-				"streamable-http.event.priming": "the streams of its arrays begin with an answer",
-			},
-			Apply: whenHTTP(posts(isMessage(wire.Batch, "")), serveElements),
-		},
-		{
 			Name: "batch-unanswered", Does: "accepts arrays of requests with status 202, and answers none",
 			CaughtBy: []string{"streamable-http.batch.answered"},
 			Apply:    respond(posts(isMessage(wire.Batch, "")), http.StatusAccepted, "", ""),

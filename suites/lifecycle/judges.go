@@ -139,26 +139,44 @@ func endingJudges() []check.Check {
 			ID:    "lifecycle.exit-on-eof",
 			Says:  "the server exits when its standard input is closed, without any message before",
 			Level: spec.Should,
-			In:    spec.Every,
+			In:    spec.Stateless,
 			On:    transport.OnStdio, // a server over HTTP goes on when a client leaves
-			Rules: []string{"lifecycle-stdio-server-exit-on-eof", "lifecycle-shutdown-via-transport"},
-			Idle:  "no session was ended by closing standard input while every request was answered",
-			// While a request is unanswered the server may be at work, and no clause says how
-			// long that may take. What a server would have done that was killed is not known.
-			Judge: func(j *check.J) {
-				end := j.Ending()
-				if end == nil || !end.Requested || !allAnswered(j) {
-					return
-				}
-				switch {
-				case end.Graceful:
-					j.Saw()
-				case end.WaitedBeforeSignal > 0:
-					j.FailSession("the server still ran %.1f s after its stdin was closed, and a signal ended it",
-						end.WaitedBeforeSignal.Seconds())
-				}
-			},
+			Rules: []string{"lifecycle-stdio-server-exit-on-eof"},
+			Idle:  noShutdown,
+			Judge: func(j *check.J) { judgeExit(j) },
 		},
+		{
+			ID: "lifecycle.shutdown.exit",
+			Says: "the server exits when its standard input is closed: clients wait for it, " +
+				"and those that do not end it leave it running",
+			Level: spec.Robust,
+			In:    spec.Handshake,
+			On:    transport.OnStdio, // a server over HTTP goes on when a client leaves
+			Spec:  "basic/lifecycle#stdio",
+			Idle:  noShutdown,
+			// The clause has steps for the client alone.
+			Judge: func(j *check.J) { judgeExit(j) },
+		},
+	}
+}
+
+// noShutdown is why the end of the server is not observed.
+const noShutdown = "no session was ended by closing standard input while every request was answered"
+
+// judgeExit judges that the server exits when its standard input is closed. While a
+// request is unanswered the server may be at work, and no clause says how long that may
+// take. What a server would have done that was killed is not known.
+func judgeExit(j *check.J) {
+	end := j.Ending()
+	if end == nil || !end.Requested || !allAnswered(j) {
+		return
+	}
+	switch {
+	case end.Graceful:
+		j.Saw()
+	case end.WaitedBeforeSignal > 0:
+		j.FailSession("the server still ran %.1f s after its stdin was closed, and a signal ended it",
+			end.WaitedBeforeSignal.Seconds())
 	}
 }
 
