@@ -85,7 +85,8 @@ func TestLargeIDsAreOneReport(t *testing.T) {
 // Over HTTP a server may accept an empty array, which has no request, with status 202.
 func TestEmptyArrayMayBeAccepted(t *testing.T) {
 	requireVerdicts(t, []allowedCase{{
-		what: "an empty array is accepted", check: "batching.empty", in: spec.Only(spec.V2025_03_26), want: reports.Pass,
+		what: "an empty array is accepted", check: "batching.empty", in: spec.Only(spec.V2025_03_26),
+		want: reports.Pass,
 		http: wrapHTTP(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			r.Body = io.NopCloser(bytes.NewReader(body))
@@ -102,7 +103,7 @@ func TestEmptyArrayMayBeAccepted(t *testing.T) {
 // one: no clause forbids to serve it.
 func TestServedArraysAreOneReport(t *testing.T) {
 	for _, whole := range []bool{true, false} {
-		target := transport.InProcess{Name: "arrays", Serve: func(_ context.Context, in io.Reader, out io.Writer) error {
+		serve := func(_ context.Context, in io.Reader, out io.Writer) error {
 			for lines := bufio.NewScanner(in); lines.Scan(); {
 				m := wire.Parse(lines.Bytes())
 				var answers []string
@@ -120,8 +121,8 @@ func TestServedArraysAreOneReport(t *testing.T) {
 				}
 			}
 			return nil
-		}}
-		run := runAllChecks(t, target, func(o *Options) {
+		}
+		run := runAllChecks(t, transport.InProcess{Name: "arrays", Serve: serve}, func(o *Options) {
 			o.Revisions, o.Session = []spec.Revision{spec.V2025_11_25}, mediumDeadlines()
 		})
 		for _, o := range run.Outcomes {
@@ -129,6 +130,75 @@ func TestServedArraysAreOneReport(t *testing.T) {
 			objects := o.Verdict == reports.Warn || o.Verdict == reports.Fail
 			if served && !objects || judged && objects {
 				t.Errorf("whole %v: %s is %s: %s", whole, o.ID, o.Verdict, o.Detail)
+			}
+		}
+	}
+}
+
+// answerWithDouble offers a tool that doubles a number. fails answers a call that fails.
+func answerWithDouble(m wire.Message, fails func(id, text string) string) string {
+	result := func(text string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID().Raw, text)
+	}
+	n := m.Params().Get("arguments.n")
+	switch name := m.Params().Get("name").String(); {
+	case m.Method() == "initialize":
+		return strings.Replace(answerMinimally(m), `"capabilities":{}`, `"capabilities":{"tools":{}}`, 1)
+	case m.Method() == "tools/list":
+		return result(`{"tools":[{"name":"double","inputSchema":{"type":"object",` +
+			`"properties":{"n":{"type":"integer"}},"required":["n"]}}]}`)
+	case m.Method() != "tools/call" || !m.Params().Get("name").Exists():
+		return answerMinimally(m)
+	case name != "double":
+		return fails(m.ID().Raw, "Unknown tool "+name)
+	case !wire.IsInteger(n):
+		return fails(m.ID().Raw, "n must be an integer")
+	}
+	return result(fmt.Sprintf(`{"content":[{"type":"text","text":"%d"}]}`, 2*n.Int()))
+}
+
+// A server that tells errors in the text of a result without isError does not serve the
+// calls. The report quotes the text.
+func TestErrorInTextIsNoSuccess(t *testing.T) {
+	soft := func(id, text string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":%q}]}}`, id, text)
+	}
+	run := runAllChecks(t, functionTarget("soft", func(m wire.Message) string { return answerWithDouble(m, soft) }),
+		func(o *Options) { o.Revisions, o.Session = []spec.Revision{spec.V2025_11_25}, mediumDeadlines() })
+	want := map[string]reports.Verdict{
+		"tools.call.unknown": reports.Warn, "tools.name.case": reports.NotObserved,
+		"tools.call.arguments.validated": reports.NotObserved, "tools.call.arguments.reported": reports.Warn,
+	}
+	for _, o := range run.Outcomes {
+		if v, known := want[o.ID]; known && o.Verdict != v {
+			t.Errorf("%s is %s, not %s: %s", o.ID, o.Verdict, v, o.Detail)
+		}
+		if o.ID == "tools.call.arguments.reported" && !strings.Contains(o.Got, "n must be an integer") {
+			t.Errorf("the text is not quoted: %s", o.Got)
+		}
+	}
+}
+
+// A server that serves invalid arguments as it serves valid ones, or a tool by another
+// name, is reported.
+func TestServedCallsAreReported(t *testing.T) {
+	for _, c := range []struct {
+		check string
+		edit  func(m wire.Message) wire.Message
+	}{
+		{"tools.call.arguments.validated", func(m wire.Message) wire.Message {
+			return wire.Parse([]byte(strings.ReplaceAll(string(m.Raw), `"arguments":{}`, `"arguments":{"n":1}`)))
+		}},
+		{"tools.name.case", func(m wire.Message) wire.Message {
+			return wire.Parse([]byte(strings.ReplaceAll(string(m.Raw), `"DOUBLE"`, `"double"`)))
+		}},
+	} {
+		run := runAllChecks(t, functionTarget("serves", func(m wire.Message) string {
+			return answerWithDouble(c.edit(m), func(id, _ string) string { return errorUnder(id, spec.InvalidParams) })
+		}), func(o *Options) { o.Revisions, o.Session = []spec.Revision{spec.V2025_11_25}, mediumDeadlines() })
+		for _, o := range run.Outcomes {
+			if o.ID == c.check && o.Verdict != reports.Warn && o.Verdict != reports.Fail {
+				t.Errorf("%s is %s: %s %q", o.ID, o.Verdict, o.Detail, o.Notes)
 			}
 		}
 	}

@@ -62,7 +62,7 @@ func TestSlowExitIsAwaitedUpToTheTimeout(t *testing.T) {
 	o := DefaultOptions()
 	o.Timeout, o.Grace = 2*time.Second, 20*time.Millisecond
 	instances := 0
-	l := NewLauncher(transport.InProcess{Name: "test", Serve: func(ctx context.Context, in io.Reader, _ io.Writer) error {
+	serve := func(ctx context.Context, in io.Reader, _ io.Writer) error {
 		instances++
 		stays := instances == 1
 		io.Copy(io.Discard, in)
@@ -72,7 +72,8 @@ func TestSlowExitIsAwaitedUpToTheTimeout(t *testing.T) {
 			time.Sleep(4 * o.Grace)
 		}
 		return nil
-	}}, o)
+	}
+	l := NewLauncher(transport.InProcess{Name: "test", Serve: serve}, o)
 	defer l.Close()
 	for n := range 2 {
 		s, err := NewPool(l, spec.V2025_11_25).Unopened(t.Context())

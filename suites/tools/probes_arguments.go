@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -18,6 +19,40 @@ type invalidCall struct {
 	tool   string
 	misfit schema.InvalidArguments
 	answer wire.Entry
+
+	control wire.Message // the answer to valid arguments; the zero Message for none
+}
+
+// mayRefuseInText reports whether the content of the result may tell that the call
+// failed: it is another than that of valid arguments. No text is interpreted.
+func (c invalidCall) mayRefuseInText() bool {
+	m := c.answer.Message
+	return !m.Result().Get("structuredContent").Exists() && c.control.Kind == wire.Result &&
+		!sameContent(m, "", c.control, "")
+}
+
+// sameContent reports whether two results have the same content, each but for a name in
+// it.
+func sameContent(a wire.Message, name string, b wire.Message, other string) bool {
+	return b.Kind == wire.Result && a.Result().Get("isError").Bool() == b.Result().Get("isError").Bool() &&
+		without(a, name) == without(b, other)
+}
+
+// without returns the content of a result without a name.
+func without(m wire.Message, name string) string {
+	content := m.Result().Get("content").Raw
+	if name == "" {
+		return content
+	}
+	return strings.ReplaceAll(content, name, "")
+}
+
+// quoteContent returns the first text of a result in quotes, or a summary of it.
+func quoteContent(m wire.Message) string {
+	if text := m.Result().Get(`content.#(type=="text").text`); text.Type == gjson.String {
+		return fmt.Sprintf("a result with the text %q", wire.Clip(text.String(), 120))
+	}
+	return m.Summary()
 }
 
 var invalidCallsKey = check.NewKey[[]invalidCall]("calls with invalid arguments")
@@ -31,13 +66,27 @@ func invalidCalls(t *check.T) []invalidCall {
 		for _, c := range misfitsToSend(t) {
 			r := t.Try("tools/call", offer.CallParams(c.tool, string(c.misfit.JSON)))
 			if r.Err == nil {
-				out = append(out, invalidCall{c.tool.Get("name").String(), c.misfit, r.Entry})
+				one := invalidCall{tool: c.tool.Get("name").String(), misfit: c.misfit, answer: r.Entry}
+				if check.Succeeded(t, r.Message) {
+					one.control = control(t, c)
+				}
+				out = append(out, one)
 			} else if unanswered++; t.Over() != nil || unanswered == toolcalls.MaxLate {
 				break
 			}
 		}
 		return out
 	})
+}
+
+// control returns the result of a tool for the valid arguments that invalid ones were
+// made from; the zero Message if the call fails.
+func control(t *check.T, c toolMisfit) wire.Message {
+	m, ok := t.Try("tools/call", offer.CallParams(c.tool, string(c.misfit.Base))).Answer()
+	if !ok || !check.Succeeded(t, m) {
+		return wire.Message{}
+	}
+	return m
 }
 
 // A toolMisfit is invalid arguments for a tool.

@@ -105,7 +105,8 @@ func probesOfCalls() []check.Check {
 			Idle:  "no tool with arguments may be called with invalid ones",
 			Hint:  allowInvalidCalls,
 			// A protocol error and a result with isError true are both refusals. A server
-			// may repair arguments instead: drop an unknown member or fill in a default.
+			// may repair arguments instead: drop an unknown member or fill in a default. A
+			// result whose text may be a refusal is judged by tools.call.arguments.reported.
 			Probe: func(t *check.T) {
 				for _, c := range invalidCalls(t) {
 					m := c.answer.Message
@@ -113,13 +114,16 @@ func probesOfCalls() []check.Check {
 					case m.Kind == wire.Error || m.Result().Get("isError").Bool():
 						t.Saw()
 					case !check.IsComplete(t, m):
+					case c.mayRefuseInText():
+						t.Note("tool %q answers arguments that break its schema (%s) with %s, and valid ones with %s",
+							c.tool, c.misfit.Why, quoteContent(m), quoteContent(c.control))
 					case c.misfit.Repairable:
 						t.Note("tool %q accepts arguments that break its schema, which a server may repair: %s", c.tool,
 							c.misfit.Why)
 					default:
 						t.Mark(c.answer)
-						t.Fail("an error, or a result with isError true", m.Summary(),
-							"the call of tool %q with arguments that break its inputSchema (%s) succeeded", c.tool,
+						t.Fail("an error, or a result with isError true", quoteContent(m),
+							"the call of tool %q with arguments that break its inputSchema (%s) was served", c.tool,
 							c.misfit.Why)
 					}
 				}
@@ -149,6 +153,11 @@ func probesOfCalls() []check.Check {
 							c.tool, c.misfit.Why)
 					case m.Result().Get("isError").Bool():
 						t.Saw()
+					case m.Kind == wire.Result && c.mayRefuseInText() && !c.misfit.Repairable:
+						t.Mark(c.answer)
+						t.Fail("a result with isError true", quoteContent(m)+" without isError",
+							"a call of tool %q with arguments that break its inputSchema (%s) got a result without isError, "+
+								"other than that of valid arguments: %s", c.tool, c.misfit.Why, quoteContent(c.control))
 					}
 				}
 			},
@@ -197,10 +206,17 @@ func probesOfCalls() []check.Check {
 					if !callable || hasName(tools, other) {
 						continue
 					}
-					m := t.Request("tools/call", check.Params{"name": other, "arguments": json.RawMessage(args[0])})
+					call := func(name string) wire.Message {
+						return t.Request("tools/call", check.Params{"name": name, "arguments": json.RawMessage(args[0])})
+					}
+					m := call(other)
 					if m.Kind == wire.Result && !m.Result().Get("isError").Bool() {
-						t.Fail("an error, as for an unknown tool", m.Summary(),
-							"the call of tool %q by the name %q succeeded", name, other)
+						unknown := call(offer.UnknownTool)
+						if sameContent(m, other, unknown, offer.UnknownTool) {
+							t.NotObserved("a call of an unknown tool gets a result too, which another check reports", "")
+						}
+						t.Fail("an answer as for an unknown tool: "+unknown.Summary(), quoteContent(m),
+							"the call of tool %q by the name %q was served", name, other)
 					}
 					t.Saw()
 					return

@@ -59,6 +59,14 @@ func CallUnwatched(t *check.T) {
 	callTools(t, func(*check.T) *watch.Observer { return nil })
 }
 
+// newToken returns a progress token. The first one is 0, which a server may take for none.
+func newToken(t *check.T, first bool) string {
+	if first {
+		return "0"
+	}
+	return t.NextID().Raw
+}
+
 // callTools calls the read-only tools all at once, because they cannot disturb each
 // other and servers may be slow. Then it calls the others one by one and observes what
 // they change.
@@ -78,12 +86,8 @@ func callTools(t *check.T, observe func(*check.T) *watch.Observer) *Outcome {
 		}
 		for i, args := range offer.Arguments(t, tool, callsPerTool) {
 			one := Call{Tool: tool, Args: args}
-			switch {
-			case i > 0:
-			case len(reading)+len(writing) == 0:
-				one.Token = "0" // which a server may take for none
-			default:
-				one.Token = t.NextID().Raw
+			if i == 0 {
+				one.Token = newToken(t, len(reading)+len(writing) == 0)
 			}
 			if offer.IsReadOnly(tool) {
 				reading = append(reading, one)
