@@ -36,6 +36,16 @@ func discoverFaults() []Fault {
 			}),
 		},
 		{
+			Name: "discover-dropped", Does: "does not answer server/discover at a revision with a handshake",
+			CaughtBy: []string{"discover.probe.answered"},
+			Apply:    ignoreLines(isMessage(wire.Request, "server/discover")),
+		},
+		{
+			Name: "discover-fatal", Does: "exits on server/discover at a revision with a handshake",
+			CaughtBy: []string{"discover.probe.survived"},
+			Apply:    exitOn(isMessage(wire.Request, "server/discover"), "the method is unknown"),
+		},
+		{
 			Name:     "discovered-but-unserved",
 			Does:     "declares completions and answers completion/complete with error -32601",
 			CaughtBy: []string{"discover.capabilities"},

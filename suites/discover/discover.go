@@ -1,9 +1,14 @@
 // Package discover checks server/discover.
 package discover
 
-import "github.com/mcpcheck/mcpcheck/suites/check"
+import (
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
 
 // Checks returns the probes and judges of servers, and the judges of clients.
 func Checks() []check.Check {
-	return append(check.Servers(probes(), judges()), check.Clients(check.WholeSessions(clientJudges()))...)
+	servers := check.Servers(slices.Concat(probes(), eraProbes()), judges())
+	return append(servers, check.Clients(check.WholeSessions(clientJudges()))...)
 }

@@ -156,8 +156,9 @@ func probesOfCalls() []check.Check {
 					case m.Kind == wire.Result && c.mayRefuseInText() && !c.misfit.Repairable:
 						t.Mark(c.answer)
 						t.Fail("a result with isError true", quoteContent(m)+" without isError",
-							"a call of tool %q with arguments that break its inputSchema (%s) got a result without isError, "+
-								"other than that of valid arguments: %s", c.tool, c.misfit.Why, quoteContent(c.control))
+							"a call of tool %q with arguments that break its inputSchema (%s) got a result without "+
+								"isError, other than that of valid arguments: %s", c.tool, c.misfit.Why,
+							quoteContent(c.control))
 					}
 				}
 			},
@@ -207,13 +208,14 @@ func probesOfCalls() []check.Check {
 						continue
 					}
 					call := func(name string) wire.Message {
-						return t.Request("tools/call", check.Params{"name": name, "arguments": json.RawMessage(args[0])})
+						params := check.Params{"name": name, "arguments": json.RawMessage(args[0])}
+						return t.Request("tools/call", params)
 					}
 					m := call(other)
 					if m.Kind == wire.Result && !m.Result().Get("isError").Bool() {
 						unknown := call(offer.UnknownTool)
 						if sameContent(m, other, unknown, offer.UnknownTool) {
-							t.NotObserved("a call of an unknown tool gets a result too, which another check reports", "")
+							t.NotObserved("an unknown tool gets a result too, which another check reports", "")
 						}
 						t.Fail("an answer as for an unknown tool: "+unknown.Summary(), quoteContent(m),
 							"the call of tool %q by the name %q was served", name, other)
