@@ -9,12 +9,15 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/reference/server"
 	"github.com/mcpcheck/mcpcheck/reports"
+	"github.com/mcpcheck/mcpcheck/suites/catalog"
 )
 
 // reportsOf returns what is reported on a server at some revision: "CHECK VERDICT".
@@ -202,4 +205,134 @@ func TestServedCallsAreReported(t *testing.T) {
 			}
 		}
 	}
+}
+
+// requireNotReported runs a check alone and fails if it is reported, not run or broken.
+func requireNotReported(t *testing.T, target transport.Target, id string) {
+	t.Helper()
+	checks, err := catalog.Select(catalog.Of(wire.Server, catalog.Checks()), []string{id}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := runAllChecks(t, target, func(o *Options) {
+		o.Revisions, o.Session, o.Checks = []spec.Revision{spec.V2025_11_25}, mediumDeadlines(), checks
+		o.Session.StartTimeout = o.Session.Timeout
+	})
+	for _, o := range run.Outcomes {
+		switch o.Verdict {
+		case reports.Fail, reports.Warn, reports.Broken, reports.NotRun:
+			t.Errorf("%s at %s: %s: %s%s", o.ID, o.Revision, o.Verdict, o.Detail, o.Cause)
+		}
+	}
+}
+
+// A deviation that one check names is no deviation of an unrelated rule whose probe meets
+// it too.
+func TestUnrelatedRulesAreNotReported(t *testing.T) {
+	answerExcept := func(silent func(m wire.Message) bool) func(m wire.Message) string {
+		return func(m wire.Message) string {
+			if silent(m) {
+				return ""
+			}
+			return answerMinimally(m)
+		}
+	}
+	result := func(m wire.Message) string {
+		if m.Method() != "initialize" && m.Kind == wire.Request {
+			return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID().Raw)
+		}
+		return answerMinimally(m)
+	}
+	for _, c := range []struct {
+		name, check string
+		answer      func(m wire.Message) string
+	}{
+		{"answers no string id", "stdio.framing.advised", answerExcept(func(m wire.Message) bool {
+			return strings.HasPrefix(m.ID().Raw, `"`)
+		})},
+		{"answers no unknown method", "jsonrpc.case", answerExcept(func(m wire.Message) bool {
+			return m.Kind == wire.Request && m.Method() != "initialize" && m.Method() != "ping"
+		})},
+		{"answers everything with a result", "jsonrpc.case", result},
+		{"answers no completion", "completion.capability.declared", answerExcept(func(m wire.Message) bool {
+			return m.Method() == "completion/complete"
+		})},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			requireNotReported(t, functionTarget(c.name, c.answer), c.check)
+		})
+	}
+}
+
+// A server that serves one connection only is not blamed for the version that a second
+// connection offers, nor for what it sends there.
+func TestSecondConnectionWithoutAnswerIsNoDeviation(t *testing.T) {
+	for _, id := range []string{"versioning.counter-offer", "lifecycle.initialized.awaited"} {
+		t.Run(id, func(t *testing.T) {
+			t.Parallel()
+			var instances atomic.Int32
+			serve := func(_ context.Context, in io.Reader, out io.Writer) error {
+				first := instances.Add(1) == 1
+				for lines := bufio.NewScanner(in); lines.Scan(); {
+					if m := wire.Parse(lines.Bytes()); first && m.Kind == wire.Request {
+						fmt.Fprintln(out, answerMinimally(m))
+					}
+				}
+				return nil
+			}
+			requireNotReported(t, transport.InProcess{Name: "one", Serve: serve}, id)
+		})
+	}
+}
+
+// A server that refuses a second stream while another one is open is judged with one
+// session after another.
+func TestRefusedSecondStreamIsNoFailedStart(t *testing.T) {
+	var open atomic.Int32
+	site, end, err := server.HTTPTarget(transport.SSE, server.Options{HTTP: wrapHTTP(
+		func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet {
+				defer open.Add(-1)
+				if open.Add(1) > 1 {
+					refuseHTTP(w, http.StatusConflict)
+					return
+				}
+			}
+			next.ServeHTTP(w, r)
+		})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
+	run, err := Run(t.Context(), site, Options{Revisions: spec.Handshake.Revisions(), Session: mediumDeadlines()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	passed := 0
+	for _, o := range run.Outcomes {
+		if o.Verdict == reports.Pass {
+			passed++
+		}
+		if o.Verdict == reports.NotRun || o.Verdict == reports.Fail {
+			t.Errorf("%s at %s: %s: %s%s", o.ID, o.Revision, o.Verdict, o.Detail, o.Cause)
+		}
+	}
+	if passed < 100 {
+		t.Errorf("%d checks passed", passed)
+	}
+}
+
+// Answers of two clients cannot be told apart if an unknown method gets a result.
+func TestResultsForEverythingAreNoMixup(t *testing.T) {
+	o := server.Options{Handler: func(next server.Handler) server.Handler {
+		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
+			if strings.HasPrefix(r.Method, "mcpcheck/") {
+				return server.Object{}, nil
+			}
+			return next(ctx, r)
+		}
+	}}
+	requireVerdicts(t, []allowedCase{{what: "a result for everything", check: "streamable-http.clients", options: o,
+		want: reports.NotObserved, in: spec.Handshake &^ spec.Only(spec.V2024_11_05)}})
 }

@@ -103,6 +103,10 @@ func (e *serverSubject) open(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
+		if err != nil && answered { // the target was started, and refuses a further connection
+			openings[rev] = session.Opening{Err: err, Reason: fmt.Sprintf("no further connection was opened: %v", err)}
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("%w: %v", ErrNotStarted, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 )
@@ -70,18 +71,58 @@ func (l *Launcher) Take(ctx context.Context) (*Conn, error) {
 		l.forceSerial(why)
 	}
 	if l.SerialReason() != "" {
-		for _, c := range l.snapshot() {
-			if c.ConnectionError() == nil && !c.endWasRequested() {
-				c.displaced.Store(true)
-			}
-		}
-		l.closeAll()
+		l.displaceAll()
 	}
 	conn, err := l.start(ctx)
+	if err != nil && l.SerialReason() == "" && l.RunningCount() > 0 {
+		l.forceSerial(fmt.Sprintf("a second connection beside the first failed: %v", err))
+		l.displaceAll()
+		conn, err = l.start(ctx)
+	}
+	if err != nil {
+		conn, err = l.startAgain(ctx, err)
+	}
 	if err == nil {
 		l.startSpare()
 	}
 	return conn, err
+}
+
+// displaceAll ends all connections, so that another one can be opened.
+func (l *Launcher) displaceAll() {
+	for _, c := range l.snapshot() {
+		if c.ConnectionError() == nil && !c.endWasRequested() {
+			c.displaced.Store(true)
+		}
+	}
+	l.closeAll()
+}
+
+// retryDelay is the time between two attempts to connect to a server that has not
+// noticed the end of the connections before.
+const retryDelay = 50 * time.Millisecond
+
+// startAgain repeats a connection over HTTP that failed after all others have ended: a
+// server that serves one connection at a time may not have noticed their end. It does so
+// for the grace.
+func (l *Launcher) startAgain(ctx context.Context, err error) (*Conn, error) {
+	_, overHTTP := l.target.(transport.HTTPTarget)
+	if !overHTTP || l.StartCount() == 0 || l.RunningCount() > 0 {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.opts.Grace)
+	defer cancel()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(retryDelay):
+		}
+		conn, again := l.start(ctx)
+		if again == nil {
+			return conn, nil
+		}
+	}
 }
 
 // RunningCount returns the number of running instances, the spare included.

@@ -48,8 +48,12 @@ func capabilityProbes() []check.Check {
 					}
 					return
 				}
-				if m := undeclaredCompletion(t); hasValues(m) {
-					t.Fail("the capability completions", m.Summary(),
+				r := undeclaredCompletion(t)
+				if r.Err != nil { // completion.unsupported judges that it is answered
+					t.NotObserved("completion/complete was not answered: "+r.Err.Error(), "")
+				}
+				if hasValues(r.Message) {
+					t.Fail("the capability completions", r.Message.Summary(),
 						"an argument is completed, but the server does not declare the capability completions")
 				}
 				t.NotApplicable("the server has no completions")
@@ -68,7 +72,7 @@ func capabilityProbes() []check.Check {
 				if t.Declares("completions") {
 					t.NotApplicable("the server has completions")
 				}
-				m := undeclaredCompletion(t)
+				m := t.RequireAnswer(undeclaredCompletion(t))
 				if hasValues(m) {
 					return
 				}
@@ -239,17 +243,17 @@ func completed(t *check.T) []usage.Completion {
 	return all
 }
 
-var undeclaredCompletionKey = check.NewKey[wire.Message]("undeclared completion")
+var undeclaredCompletionKey = check.NewKey[check.Reply]("undeclared completion")
 
 // undeclaredCompletion requests a completion of a server that declares none, for a
 // prompt or template that it lists if there is one, and returns the answer.
-func undeclaredCompletion(t *check.T) wire.Message {
-	return check.Once(t, undeclaredCompletionKey, func() wire.Message {
+func undeclaredCompletion(t *check.T) check.Reply {
+	return check.Once(t, undeclaredCompletionKey, func() check.Reply {
 		params := usage.CompletionParams(offer.UnknownPrompt)
 		if blanks := slices.Concat(usage.CompletablePrompts(t), usage.CompletableTemplates(t)); len(blanks) > 0 {
 			params = usage.Completion{Of: blanks[0], Name: blanks[0].Names[0]}.Params(t)
 		}
-		return t.Request("completion/complete", params)
+		return t.Try("completion/complete", params)
 	})
 }
 

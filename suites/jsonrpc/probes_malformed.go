@@ -108,11 +108,13 @@ func malformedProbes() []check.Check {
 				upper := strings.ToUpper(t.Facts.BarrierMethod)
 				call := t.Start(upper, nil)
 				m, ok := t.Await(call.FrameIndex, check.ResponseTo(call.ID))
-				if ok && m.Kind == wire.Result {
+				switch {
+				case ok && m.Kind == wire.Result && t.Try(unknownMethod, nil).Succeeded():
+					t.NotObserved("any unknown method gets a result, which jsonrpc.method.unknown reports", "")
+				case ok && m.Kind == wire.Result:
 					t.Fail("error -32601", m.Summary(), "the method %s was served, in the wrong case", upper)
-				}
-				if !ok && !t.HTTP().Refused(call.FrameIndex) {
-					t.Answer(call) // fails with the state of the server
+				case !ok && !t.HTTP().Refused(call.FrameIndex):
+					t.NotObserved("the unknown method "+upper+" was not answered, as jsonrpc.method.unknown judges", "")
 				}
 				t.Forbid(from, "no result for a request whose member is called Method", func(m wire.Message) bool {
 					return m.Kind == wire.Result && m.ID().Equal(id)

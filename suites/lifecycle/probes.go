@@ -73,8 +73,11 @@ func probes() []check.Check {
 			Probe: func(t *check.T) {
 				params := check.InitializeParams(string(t.Rev))
 				params["capabilities"] = t.Client().Capabilities()
-				if m := t.Request("initialize", params); m.Kind != wire.Result {
-					t.NotObserved("initialize with all client capabilities was answered with "+m.Summary(), "")
+				switch r := t.Try("initialize", params); {
+				case r.Err != nil: // another rule
+					t.NotObserved("initialize with all client capabilities was not answered: "+r.Err.Error(), "")
+				case !r.Succeeded():
+					t.NotObserved("initialize with all client capabilities was answered with "+r.Message.Summary(), "")
 				}
 				const rule = "no request but ping before notifications/initialized"
 				t.Forbid(t.Marked()+1, rule, func(m wire.Message) bool {

@@ -94,6 +94,10 @@ func probes() []check.Check {
 // A message may begin within a read and end in a later one. The cut lies within a
 // UTF-8 sequence.
 func probeFraming(t *check.T) {
+	control := t.Start(t.Facts.BarrierMethod, nil, wire.StringID("mcpcheck-whole-pièce"))
+	if _, ok := t.Await(control.FrameIndex, check.ResponseTo(control.ID)); !ok {
+		t.NotObserved("a request with such an id is not answered in one piece either, as jsonrpc.id.types judges", "")
+	}
 	whole, split := t.NextID(), wire.StringID("mcpcheck-pièce")
 	rest := t.Frame(split, t.Facts.BarrierMethod, nil) + "\n"
 	cut := strings.Index(rest, "è") + 1

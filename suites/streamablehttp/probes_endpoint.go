@@ -75,6 +75,9 @@ func endpointProbes() []check.Check {
 			// Under each id one client sends a request that is answered with a result, and the
 			// other one that is answered with an error.
 			Probe: func(t *check.T) {
+				if t.Try("mcpcheck/no-such-method", nil).Succeeded() {
+					t.NotObserved("an unknown method gets a result, so that the answers cannot be told apart", "")
+				}
 				first, second := openClient(t), openClient(t)
 				defer first.End()
 				defer second.End()
