@@ -16,13 +16,14 @@ func (c *Conn) NextID() wire.ID {
 }
 
 // isForeign reports whether a message is the response to a request that another
-// connection of the launcher has sent.
+// connection of the launcher has sent. The ids of the first connection do not count:
+// they are small numbers, which a server may make of an invalid id.
 func (c *Conn) isForeign(m wire.Message) bool {
 	if c.launcher == nil || !m.IsResponse() {
 		return false
 	}
 	id, err := strconv.ParseInt(m.ID().Key(), 10, 64)
-	if err != nil || id < 1 || id/idsPerConn == int64(c.number) {
+	if err != nil || id <= idsPerConn || id/idsPerConn == int64(c.number) {
 		return false
 	}
 	return c.launcher.hasSent(int(id/idsPerConn), id%idsPerConn)

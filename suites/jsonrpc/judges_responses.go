@@ -36,11 +36,13 @@ func responseJudges() []check.Check {
 						j.Fail(e, "a result carries %s", m.ID())
 					case j.HasRequest(e):
 						j.Saw()
-					case answersResponse(j, e), answersLargeID(j, e): // jsonrpc.response.silent and jsonrpc.id.large judge it
-					case j.IsForeign(e):
-						j.Fail(e, "the %s carries an id that a request of another session had", m.Kind)
+					case answersResponse(j, e), answersLargeID(j, e): // other checks judge it
 					case m.Kind == wire.Result && !mayAnswerUnreadable(j, e) || !j.HasUnreadableBefore(e):
-						j.Fail(e, "the %s carries id %s, which no request had", m.Kind, wire.Clip(m.ID().String(), 80))
+						whose := "no request had"
+						if j.IsForeign(e) {
+							whose = "a request of another session had"
+						}
+						j.Fail(e, "the %s carries id %s, which %s", m.Kind, wire.Clip(m.ID().String(), 80), whose)
 					}
 				}
 			},

@@ -87,7 +87,7 @@ func malformedProbes() []check.Check {
 			// The server may refuse the request, serve it or drop it. jsonrpc.response.id
 			// judges an answer under an id that the request did not have.
 			Probe: func(t *check.T) {
-				t.Send(t.Frame(wire.ID{Raw: "1000001.5"}, t.Facts.BarrierMethod, nil))
+				t.Send(t.Frame(wire.ID{Raw: t.NextID().Raw + ".5"}, t.Facts.BarrierMethod, nil))
 				t.Survives("a request whose id is a number with a fraction")
 				t.Saw()
 			},
