@@ -250,7 +250,7 @@ func probes() []check.Check {
 				})
 				if ok {
 					t.Fail("an error or a status of failure", m.Summary(),
-						"an array of two requests was served, though %s has no batches", t.Rev)
+						"an array of two requests was served, though the revision has no batches")
 				}
 				if t.Over() == nil {
 					t.Saw()
