@@ -97,7 +97,9 @@ func (f *flags) options() map[string]any {
 // rerun returns the function that gives the command which runs some checks alone.
 func (f *flags) rerun(verb string, words []string) func(ids []string, rev spec.Revision) string {
 	return func(ids []string, rev spec.Revision) string {
-		args := []string{"mcpcheck", verb, "--only", strings.Join(ids, ","), "--spec", string(rev), "--seed", fmt.Sprint(f.seed)}
+		args := []string{
+			"mcpcheck", verb, "--only", strings.Join(ids, ","), "--spec", string(rev), "--seed", fmt.Sprint(f.seed),
+		}
 		for _, name := range f.allowTools {
 			args = append(args, "--allow-tools", name)
 		}

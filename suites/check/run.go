@@ -134,7 +134,8 @@ func run(ctx context.Context, c Check, env Env) (out Outcome, lost bool, end *se
 	}
 	t := &T{
 		Rev: s.Rev, Facts: s.Rev.Facts(), ctx: ctx, s: s, pool: env.Pool, allow: allow, given: env.Given,
-		out: &Outcome{}, id: c.ID, from: s.Len(), mark: -1, undo: &[]func(){}, others: &[]*T{}, chargedTo: env.ChargedTo,
+		out: &Outcome{}, id: c.ID, from: s.Len(), mark: -1, undo: &[]func(){}, others: &[]*T{},
+		chargedTo: env.ChargedTo,
 	}
 	s.NoteUser(c.ID)
 	t.body(c.Probe)
