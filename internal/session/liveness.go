@@ -30,8 +30,12 @@ func (s *Session) CheckLiveness(ctx context.Context) Liveness {
 	if s.exitError() != nil {
 		return Dead
 	}
-	for _, method := range s.livenessMethods() {
+	methods := s.livenessMethods()
+	for i, method := range methods {
 		if s.answers(ctx, method) {
+			if i > 0 && s.answers(ctx, methods[0]) {
+				return OutOfSync // it answers the first method now, and lost the request before
+			}
 			s.useForLiveness(method)
 			return Alive
 		}

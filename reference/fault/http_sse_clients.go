@@ -26,7 +26,9 @@ func sseClients() []Fault {
 		return newest(named, open)
 	}
 	// The ids of the session that checks share are numbers.
-	hasStringID := posts(func(m wire.Message) bool { return strings.HasPrefix(m.ID().Raw, `"`) })
+	hasStringID := posts(func(m wire.Message) bool {
+		return m.Kind == wire.Request && strings.HasPrefix(m.ID().Raw, `"`)
+	})
 	return []Fault{
 		{
 			Name: "sse-one-client", Does: "takes every request with a string id for one of the newest connection",

@@ -47,9 +47,11 @@ func (c Config) MayCall(tool gjson.Result) bool {
 // MayInvent reports whether a tool may be called with arguments that come neither
 // from its author nor from the user: it only reads, or the user allows it.
 func (c Config) MayInvent(tool gjson.Result) bool {
-	return tool.Get("annotations.readOnlyHint").Bool() || c.t.allow(tool.Get("name").String())
+	return tool.Get("annotations.readOnlyHint").Bool() || c.MaySendInvalid(tool)
 }
 
 // MaySendInvalid reports whether invalid arguments may be sent to a tool: a server
 // that does not validate them executes the call.
-func (c Config) MaySendInvalid(tool gjson.Result) bool { return c.t.allow(tool.Get("name").String()) }
+func (c Config) MaySendInvalid(tool gjson.Result) bool {
+	return c.t.allow != nil && c.t.allow(tool.Get("name").String())
+}

@@ -113,13 +113,12 @@ func run(ctx context.Context, c Check, env Env) (out Outcome, lost bool, end *se
 	}
 	limited := env.Pool.RateLimitedCount()
 	s, err := sessionFor(ctx, c, env.Pool)
-	if err != nil {
-		if ctx.Err() != nil {
-			return Outcome{State: NotRun, Cause: context.Cause(ctx).Error()}, false, nil
-		}
-		if env.Pool.RateLimitedCount() > limited {
-			return rateLimitedOutcome(Outcome{Detail: err.Error()}), false, nil
-		}
+	switch {
+	case ctx.Err() != nil:
+		return Outcome{State: NotRun, Cause: context.Cause(ctx).Error()}, false, nil
+	case err != nil && env.Pool.RateLimitedCount() > limited:
+		return rateLimitedOutcome(Outcome{Detail: err.Error()}), false, nil
+	case err != nil:
 		out = Outcome{State: NotRun, Cause: err.Error(), Detail: "no session could be opened for this check"}
 		return out, false, endAtOpening(env)
 	}
@@ -128,12 +127,8 @@ func run(ctx context.Context, c Check, env Env) (out Outcome, lost bool, end *se
 			return Outcome{State: NotApplicable, Detail: why}, false, nil
 		}
 	}
-	allow := env.Allow
-	if allow == nil {
-		allow = func(string) bool { return false }
-	}
 	t := &T{
-		Rev: s.Rev, Facts: s.Rev.Facts(), ctx: ctx, s: s, pool: env.Pool, allow: allow, given: env.Given,
+		Rev: s.Rev, Facts: s.Rev.Facts(), ctx: ctx, s: s, pool: env.Pool, allow: env.Allow, given: env.Given,
 		out: &Outcome{}, id: c.ID, from: s.Len(), mark: -1, undo: &[]func(){}, others: &[]*T{},
 		chargedTo: env.ChargedTo,
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
 	"github.com/mcpcheck/mcpcheck/suites/survey/usage"
 )
@@ -129,6 +130,7 @@ func resultProbes() []check.Check {
 				for _, c := range completed(t) {
 					code, _ := c.Answer.Message.ErrorCode()
 					switch {
+					case expect.IsRefusedByHTTP(c.Answer):
 					case code == spec.InternalError:
 						if r := t.Try("completion/complete", c.Params(t)); r.Err == nil {
 							match.Expect(t, r).NotTo(match.BeError(spec.InternalError), "%q of %s, completed twice",

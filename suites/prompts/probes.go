@@ -81,8 +81,9 @@ func probes() []check.Check {
 					switch {
 					case u.Err != nil || u.Params["arguments"] != nil || !hasClearArguments(u.Entry) ||
 						code == spec.MissingClientCapability || code == spec.LegacyURLElicitationError ||
-						isError && (code < -32768 || code > -32000):
-						continue
+						isError && (code < -32768 || code > -32000) || expect.IsRefusedByHTTP(u.Answer),
+						isError && !t.Facts.Stateless && t.HTTP().URL() != nil && t.HTTP().SessionID() == "":
+						continue // without a session the server cannot ask its client
 					case u.Answer.Message.Kind == wire.Result:
 						t.Saw()
 						continue
