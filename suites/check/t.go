@@ -30,18 +30,17 @@ type T struct {
 	Rev   spec.Revision
 	Facts spec.Facts
 
-	id    string // of the check
-	ctx   context.Context
-	s     *session.Session
-	pool  *session.Pool
-	allow func(tool string) bool
-	given Given
-	out   *Outcome
-	from  int       // first frame of the body
-	mark  int       // the offending frame, or -1
-	undo  *[]func() // called when the body has ended
-
-	others    *[]*T // the handles of further sessions
+	id        string // of the check
+	ctx       context.Context
+	s         *session.Session
+	pool      *session.Pool
+	allow     func(tool string) bool
+	given     Given
+	out       *Outcome
+	from      int       // first frame of the body
+	mark      int       // the offending frame, or -1
+	undo      *[]func() // called when the body has ended
+	others    *[]*T     // the handles of further sessions
 	chargedTo func(method string) string
 }
 
