@@ -233,8 +233,7 @@ func jsonrpcUnreadable() []Fault {
 		},
 		{
 			Name: "fractional-id-truncated", Does: "answers a request under its id without the fraction",
-			Breaks:   []string{"jsonrpc-response-id-match"},
-			CaughtBy: []string{"jsonrpc.response.id"},
+			CaughtBy: []string{"jsonrpc.id.fraction.echoed"},
 			Apply: rewriteLines(func(m wire.Message) []byte {
 				if !hasFraction(m) {
 					return m.Raw

@@ -1,7 +1,9 @@
 package jsonrpc
 
 import (
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -36,7 +38,7 @@ func responseJudges() []check.Check {
 						j.Fail(e, "a result carries %s", m.ID())
 					case j.HasRequest(e):
 						j.Saw()
-					case answersResponse(j, e), answersLargeID(j, e): // other checks judge it
+					case answersResponse(j, e), answersLargeID(j, e), answersFraction(j, e): // other checks judge it
 					case m.Kind == wire.Result && !mayAnswerUnreadable(j, e) || !j.HasUnreadableBefore(e):
 						whose := "no request had"
 						if j.IsForeign(e) {
@@ -160,6 +162,22 @@ func mayAnswerUnreadable(j *check.J, answer wire.Entry) bool {
 		}
 	}
 	return false
+}
+
+// answersFraction reports whether a response carries the id of a request before it that has
+// a fraction, without the fraction.
+func answersFraction(j *check.J, response wire.Entry) bool {
+	return slices.ContainsFunc(j.Received(), func(e wire.Entry) bool {
+		return e.Index < response.Index && isWithoutFraction(e.Message.ID(), response.Message.ID())
+	})
+}
+
+// isWithoutFraction reports whether an id is an integer next to another, which has a
+// fraction.
+func isWithoutFraction(fraction, id wire.ID) bool {
+	of, err := strconv.ParseFloat(fraction.Raw, 64)
+	n, notInteger := strconv.ParseInt(id.Raw, 10, 64)
+	return err == nil && notInteger == nil && of != math.Trunc(of) && math.Abs(of-float64(n)) < 1
 }
 
 // answersLargeID reports whether a response carries the id of a request before it that is

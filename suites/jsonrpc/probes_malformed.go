@@ -84,11 +84,33 @@ func malformedProbes() []check.Check {
 			Spec:     "basic/index#requests",
 			Malforms: true,
 			Idle:     noMalformedSent,
-			// The server may refuse the request, serve it or drop it. jsonrpc.response.id
-			// judges an answer under an id that the request did not have.
+			// The server may refuse the request, serve it or drop it.
 			Probe: func(t *check.T) {
 				t.Send(t.Frame(wire.ID{Raw: t.NextID().Raw + ".5"}, t.Facts.BarrierMethod, nil))
 				t.Survives("a request whose id is a number with a fraction")
+				t.Saw()
+			},
+		},
+		{
+			ID: "jsonrpc.id.fraction.echoed",
+			Says: "the server answers a request whose id has a fraction under no other id, " +
+				"which another request may have",
+			Level:    spec.Robust,
+			In:       spec.Every,
+			Spec:     "basic/index#requests",
+			Malforms: true,
+			Session:  check.OwnSession,
+			Idle:     noMalformedSent,
+			// An id is a string or an integer, so that the server owes no answer.
+			Probe: func(t *check.T) {
+				id := wire.ID{Raw: t.NextID().Raw + ".5"}
+				at := t.Send(t.Frame(id, t.Facts.BarrierMethod, nil))
+				if m, ok := t.AwaitBarrier(at, func(m wire.Message) bool {
+					return m.IsResponse() && isWithoutFraction(id, m.ID()) && !answersFrameSince(t, at+1, m)
+				}); ok {
+					t.Fail("the id "+id.Raw+", or no answer", m.Summary(),
+						"a request with the id %s was answered under the id %s", id, m.ID())
+				}
 				t.Saw()
 			},
 		},
