@@ -109,6 +109,10 @@ var toolCases = map[string]struct {
 	"page without a cursor": {
 		"pagination.next-cursor.string", spec.V2025_06_18, listedTool(`{"type":"object"}`), check.NotObserved,
 	},
+	"rejected result made of the client's input": {
+		"tools.result.rejected", spec.V2026_07_28, calledTool(`{"name":"look","inputResponses":{"a":"b"}}`,
+			`{"content":[{"type":"text","text":"Invalid tools/call result: x"}],"isError":true}`), check.NotObserved,
+	},
 	"error about the input of a tool": {
 		"tools.result.rejected", spec.V2025_06_18,
 		calledTool(`{"name":"look"}`, `{"content":[{"type":"text","text":"Input validation error: no path"}],`+

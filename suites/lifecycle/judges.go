@@ -165,10 +165,11 @@ const noShutdown = "no session was ended by closing standard input while every r
 
 // judgeExit judges that the server exits when its standard input is closed. While a
 // request is unanswered the server may be at work, and no clause says how long that may
-// take. What a server would have done that was killed is not known.
+// take. The same holds while its own request waits for an answer, as one does that came
+// when the input was closed. What a server would have done that was killed is not known.
 func judgeExit(j *check.J) {
 	end := j.Ending()
-	if end == nil || !end.Requested || !allAnswered(j) {
+	if end == nil || !end.Requested || !allAnswered(j) || awaitsAnswer(j) {
 		return
 	}
 	switch {
@@ -198,6 +199,24 @@ func judgeDefinition(j *check.J, e wire.Entry, what, definition string, v gjson.
 			return
 		}
 	}
+}
+
+// awaitsAnswer reports whether the judged side may still wait for the answer to a request
+// of its own: none was sent, or nothing was sent after it.
+func awaitsAnswer(j *check.J) bool {
+	open := 0
+	for _, e := range j.Sent() {
+		if e.Message.Kind == wire.Request {
+			open++
+		}
+	}
+	received := j.Received()
+	for _, e := range received {
+		if e.Message.IsResponse() {
+			open--
+		}
+	}
+	return open > 0 || len(received) > 0 && received[len(received)-1].Message.IsResponse()
 }
 
 // allAnswered reports whether the judged side was sent requests and answered each of

@@ -167,11 +167,13 @@ func judgesOfResults() []check.Check {
 			Spec:  "server/tools#tool-result",
 			Idle:  noResult,
 			Hint:  allowCalls,
-			// Only the texts of known SDKs show that an error is about the result.
+			// Only the texts of known SDKs show that an error is about the result. A result
+			// may be made of what the client answered.
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					request, ok := j.RequestOf(e)
-					if !ok || !e.Message.IsResponse() || request.Message.Method() != "tools/call" {
+					if !ok || !e.Message.IsResponse() || request.Message.Method() != "tools/call" ||
+						hasClientInput(j, request, e) {
 						return false
 					}
 					text := e.Message.Error().Get("message").String()
@@ -305,4 +307,13 @@ func answersFailingCall(j *check.J, e wire.Entry) bool {
 	return slices.ContainsFunc(transcript.Tools(j), func(l transcript.ListEntry) bool {
 		return l.Answer.Index < e.Index && l.Item.Get("name").String() == failingTool
 	})
+}
+
+// hasClientInput reports whether the client gave a request input, or answered any request
+// of the server before the response.
+func hasClientInput(j *check.J, request, response wire.Entry) bool {
+	return request.Message.Params().Get("inputResponses").Exists() ||
+		slices.ContainsFunc(j.Received(), func(e wire.Entry) bool {
+			return e.Index > request.Index && e.Index < response.Index && e.Message.IsResponse()
+		})
 }
