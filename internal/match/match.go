@@ -69,7 +69,7 @@ func (m *messageMatcher) FailureMessage(any) string {
 }
 
 func (m *messageMatcher) NegatedFailureMessage(any) string {
-	return fmt.Sprintf("this must not come\nexpected: not %s\ngot: %s", m.want, m.got)
+	return fmt.Sprintf("the answer is %s, which must not come\nexpected: not %s\ngot: %s", m.got, m.want, m.got)
 }
 
 // BeResult matches a result.

@@ -25,6 +25,7 @@ func (c *Conn) Close() {
 		grace, busy := c.exitGrace(), c.hasUnanswered()
 		if busy {
 			grace /= shortGraceDivisor
+			c.noteHurry()
 		} else {
 			grace = max(grace, c.opts.Timeout)
 		}
@@ -89,6 +90,13 @@ func (c *Conn) noteEndRequest(signal bool) {
 	c.signalled = c.signalled || signal
 }
 
+// noteHurry notes that the peer gets less time than usual to end.
+func (c *Conn) noteHurry() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.hurried = true
+}
+
 func (c *Conn) endWasRequested() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,7 +117,7 @@ func (c *Conn) recordEnding() {
 	c.exited = c.exited || !requested && !c.signalled
 	e := wire.Ending{
 		Reason: what, Requested: requested, Graceful: requested && !c.signalled,
-		WaitedBeforeSignal: c.waitedBeforeSignal,
+		WaitedBeforeSignal: c.waitedBeforeSignal, Hurried: c.hurried,
 	}
 	if requested {
 		e.ShutdownTime = time.Since(c.endRequested)

@@ -34,6 +34,7 @@ type Conn struct {
 	signalled          bool          // the client signalled the peer, or ended it for flooding
 	exited             bool          // the peer ended by itself
 	waitedBeforeSignal time.Duration
+	hurried            bool                        // the peer had less time than usual to end
 	override           func(HostRequest) HostReply // answers in place of the host; may be nil
 	watches            []*Watch
 	late               map[int]time.Duration // how long answers took that came after the deadline, by their frames

@@ -16,6 +16,9 @@ type Ending struct {
 	// WaitedBeforeSignal is the time between the closing of the peer's input and the
 	// signal that ended the peer; 0 if no signal was sent, or one without a wait.
 	WaitedBeforeSignal time.Duration
+	// Hurried reports that the peer got less time than usual before the signal, since it
+	// had not answered a request.
+	Hurried bool
 }
 
 // A Transcript records every frame of one connection in the order in which this
