@@ -203,6 +203,9 @@ func viewOutcome(o Outcome, budget frameBudget, openFrames bool) outcomeView {
 			v.Fields = append(v.Fields, fieldView{label, oneLine(s, 4000)})
 		}
 	}
+	client, server := evidence(o.Frames)
+	add("Client", client)
+	add("Server", server)
 	add("What happened", o.Detail)
 	add("Expected", o.Expected)
 	add("Got", o.Got)

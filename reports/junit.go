@@ -203,6 +203,9 @@ func describe(o Outcome) string {
 	}
 	b.WriteString(o.Says + "\n")
 	add("verdict", string(o.Verdict))
+	client, server := evidence(o.Frames)
+	add("client", client)
+	add("server", server)
 	add("what", o.Detail)
 	add("expected", o.Expected)
 	add("got", o.Got)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
 // The limits, in bytes, on strings that a target controls.
@@ -176,6 +178,9 @@ func (p printer) problems(all []problem, suffix string) {
 func (p printer) variant(v variant) {
 	p.paragraph("  at        ", placesText(v.Places))
 	p.field("excused", v.Baselined)
+	client, server := evidence(v.Frames)
+	p.copyable("client", oneLine(wire.Clip(client, messageLimit), detailLimit))
+	p.copyable("server", oneLine(wire.Clip(server, messageLimit), detailLimit))
 	p.field("what", v.Detail)
 	p.field("expected", v.Expected)
 	p.field("got", v.Got)
@@ -197,6 +202,9 @@ func (p printer) variant(v variant) {
 	}
 	p.copyable("rerun", escape(v.Rerun, ""))
 }
+
+// messageLimit is how many bytes of a message the terminal shows.
+const messageLimit = 300
 
 // placesText is "2025-06-18, 2025-11-25 stdio".
 func placesText(outcomes []Outcome) string {

@@ -117,11 +117,11 @@ func suspects(s *session.Session, from int) []wire.Entry {
 }
 
 // Isolate sends each of the messages that the server may have ended on alone in a new
-// instance, if it is valid use and its method is reported. It returns the end that one of
+// instance, if it is valid use and a check reports its method. It returns the end that one of
 // them causes; nil if none does.
-func (x *End) Isolate(ctx context.Context, pool *session.Pool, reported func(method string) bool) *End {
+func (x *End) Isolate(ctx context.Context, pool *session.Pool, reportedBy func(method string) string) *End {
 	for _, e := range requestsFirst(x.Suspects) {
-		if !reported(e.Message.Method()) || !x.IsOrdinary(e) {
+		if reportedBy(e.Message.Method()) == "" || !x.IsOrdinary(e) {
 			continue
 		}
 		s, err := pool.NewSession(ctx)

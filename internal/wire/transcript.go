@@ -160,3 +160,18 @@ func (t *Transcript) IsForeign(index int) bool {
 
 // Elapsed returns the time since the start.
 func (t *Transcript) Elapsed() time.Duration { return time.Since(t.start) }
+
+// RequestOf returns the index of the request that a response answers, or that of the frame
+// itself where none does.
+func (t *Transcript) RequestOf(index int) int {
+	e, _ := t.Entry(index)
+	if !e.Message.IsResponse() {
+		return index
+	}
+	for before := range t.Walk(0) {
+		if before.Index < index && before.From != e.From && before.Message.ID().Equal(e.Message.ID()) {
+			return before.Index
+		}
+	}
+	return index
+}

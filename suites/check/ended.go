@@ -26,7 +26,7 @@ func (t *T) serverEnd(hung bool) *serverEnd {
 	for _, h := range append([]*T{t}, *t.others...) {
 		hangs := hung && h.s == t.s && t.s.ConnectionError() == nil || h.out.hung == h.s
 		if end := exit.Of(h.s, h.from, hangs, t.pool); end != nil {
-			return &serverEnd{end, !t.out.crafted && end.AllOrdinary() && t.causeOf(methodOf(end)) != ""}
+			return &serverEnd{end, !t.out.crafted && end.AllOrdinary() && t.chargedTo(methodOf(end)) != ""}
 		}
 	}
 	return nil
@@ -36,14 +36,14 @@ func (t *T) serverEnd(hung bool) *serverEnd {
 // not be opened; nil if it did not end.
 func endAtOpening(env Env) *serverEnd {
 	all := env.Pool.Sessions()
-	if len(all) == 0 || env.ChargedTo == nil {
+	if len(all) == 0 {
 		return nil
 	}
 	end := exit.Of(all[len(all)-1], 0, false, env.Pool)
 	if end == nil {
 		return nil
 	}
-	return &serverEnd{end, end.AllOrdinary() && env.ChargedTo(methodOf(end)) != ""}
+	return &serverEnd{end, end.AllOrdinary() && env.chargedTo(methodOf(end)) != ""}
 }
 
 // methodOf returns the method of the message that the server ended on.
@@ -63,8 +63,7 @@ func (x *serverEnd) charge() Charge {
 		detail += "; " + x.Again
 	}
 	return Charge{Method: methodOf(x.End), Outcome: Outcome{
-		State: Violated, Detail: detail,
-		Expected: "the server answers and goes on", Got: "the server " + x.Reason,
+		State: Violated, Detail: detail, Expected: "the server answers and goes on", Got: "the server " + x.Reason,
 		Notes: x.notes(), EndedSession: true, Frames: excerpt(x.Session.Transcript, from, last.Index),
 	}}
 }

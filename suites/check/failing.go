@@ -20,6 +20,9 @@ func (t *T) Fatalf(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	t.out.State = Violated
 	t.out.Detail, t.out.Expected, t.out.Got = split(text)
+	if n := len(t.out.awaited); n > 0 && t.out.Got == "no answer" {
+		t.mark = t.out.awaited[n-1].from // what was not answered, and not what was since
+	}
 	t.noteRefusal()
 	t.out.Frames = excerpt(t.s.Transcript, t.from, t.mark)
 	panic(stop{})

@@ -131,8 +131,8 @@ func excerpt(t *wire.Transcript, from, mark int) []wire.Frame {
 	if from < 0 {
 		from = max(0, t.Len()-framesBefore)
 	}
-	if mark >= 0 && mark < from {
-		from = mark
+	if mark >= 0 {
+		from = min(from, mark, t.RequestOf(mark))
 	}
 	frames := t.Frames(from)
 	if len(frames) > maxFrames {

@@ -23,6 +23,13 @@ type Env struct {
 	ChargedTo func(method string) string
 }
 
+func (e Env) chargedTo(method string) string {
+	if e.ChargedTo == nil {
+		return ""
+	}
+	return e.ChargedTo(method)
+}
+
 // Applies returns why a check does not apply to the server, or "". What depends on the
 // server is known only in a session.
 func Applies(c Check, rev spec.Revision, declares func(string) bool) (why string) {
@@ -76,8 +83,7 @@ func confirm(ctx context.Context, c Check, env Env, first *serverEnd, was Outcom
 	env.Pool.ClearCache() // computed in the session that ended
 	was.EndedOn = first.Methods()
 	was.Notes = append(was.Notes, first.notes()...)
-	reported := func(method string) bool { return env.ChargedTo != nil && env.ChargedTo(method) != "" }
-	if alone := first.Isolate(ctx, env.Pool, reported); alone != nil {
+	if alone := first.Isolate(ctx, env.Pool, env.chargedTo); alone != nil {
 		env.Pool.CountExit()
 		return &serverEnd{alone, true}, was
 	}
@@ -130,12 +136,12 @@ func run(ctx context.Context, c Check, env Env) (out Outcome, lost bool, end *se
 	t := &T{
 		Rev: s.Rev, Facts: s.Rev.Facts(), ctx: ctx, s: s, pool: env.Pool, allow: env.Allow, given: env.Given,
 		out: &Outcome{}, id: c.ID, from: s.Len(), mark: -1, undo: &[]func(){}, others: &[]*T{},
-		chargedTo: env.ChargedTo,
+		chargedTo: env.chargedTo,
 	}
 	s.NoteUser(c.ID)
 	t.body(c.Probe)
 	if t.out.State == Violated && t.out.gaveUp != "" {
-		t.out.State, t.out.Cause = NotRun, t.causeOf(t.out.gaveUp)
+		t.out.State, t.out.Cause = NotRun, t.chargedTo(t.out.gaveUp)
 		t.out.Detail = "messages that it needs were not sent: " + t.out.Detail
 	}
 	if t.out.State == Kept && t.out.saw == 0 {

@@ -121,7 +121,7 @@ func (t *T) require(err error) {
 		t.out.State, t.out.Cause = NotRun, context.Cause(t.ctx).Error()
 		panic(stop{})
 	case errors.As(err, &givenUp):
-		t.out.State, t.out.Detail, t.out.Cause = NotRun, givenUp.Error(), t.causeOf(givenUp.Method)
+		t.out.State, t.out.Detail, t.out.Cause = NotRun, givenUp.Error(), t.chargedTo(givenUp.Method)
 		panic(stop{})
 	case errors.As(err, &none):
 		if none.State == session.OutOfSync {
@@ -150,14 +150,6 @@ func (t *T) noteGivenUp(err error) {
 	if givenUp := (*session.GivenUpError)(nil); errors.As(err, &givenUp) {
 		t.out.gaveUp = givenUp.Method
 	}
-}
-
-// causeOf returns the check that reports that the server ended on messages of a method.
-func (t *T) causeOf(method string) string {
-	if t.chargedTo == nil {
-		return ""
-	}
-	return t.chargedTo(method)
 }
 
 // interrupted ends the body if the run has ended, or if this side ended the session since
