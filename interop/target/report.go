@@ -29,6 +29,7 @@ type Outcome struct {
 	Transport string `json:"transport,omitempty"`
 	Verdict   string `json:"verdict"`
 	Detail    string `json:"detail,omitempty"`
+	Hint      string `json:"hint,omitempty"`
 	Rerun     string `json:"rerun,omitempty"`
 	Rules     []struct {
 		ID  string `json:"id"`
