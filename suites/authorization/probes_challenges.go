@@ -24,6 +24,7 @@ func challengeProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-www-authenticate-resource-metadata"},
 			Idle:  "no challenge was judged",
+			Hint:  "protect the server with tokens, and answer a request without one with 401 and WWW-Authenticate",
 			Probe: func(t *check.T) {
 				requireChallenge(t)
 				switch m := metadataOf(t); {
@@ -48,6 +49,7 @@ func challengeProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-challenge-scope"},
 			Idle:  "no challenge was judged",
+			Hint:  "name the scopes that are needed in the challenge or in the metadata",
 			Probe: func(t *check.T) {
 				if requireChallenge(t).params["scope"] == "" {
 					t.Fail("scope", requireProtected(t).challengeFields(),
@@ -64,6 +66,7 @@ func challengeProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-server-scope-consistency"},
 			Idle:  "the challenge names no scope",
+			Hint:  "name the scopes that are needed in the challenge or in the metadata",
 			Probe: func(t *check.T) {
 				first, named := requireChallenge(t).params["scope"]
 				if !named {
@@ -91,6 +94,7 @@ func challengeProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-no-offline-access-in-challenge"},
 			Idle:  "neither the challenge nor the metadata names a scope",
+			Hint:  "name the scopes that are needed in the challenge or in the metadata",
 			Probe: func(t *check.T) {
 				const offline = "offline_access"
 				if scope := requireChallenge(t).params["scope"]; scope != "" {

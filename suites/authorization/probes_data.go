@@ -24,6 +24,8 @@ func dataProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"caching-public-aware"},
 			Idle:  "no public result stays the same for one user",
+			Hint: `give tokens of two users: --header for the first, authorization: {second: "${TOKEN}"} in ` +
+				`--config for the other`,
 			// A result may change by itself: only one that the first user gets twice is
 			// compared with that of the second.
 			Probe: func(t *check.T) {
@@ -56,6 +58,8 @@ func dataProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"caching-access-control"},
 			Idle:  "the first user could not read the private resources either",
+			Hint: `give tokens of two users: --header for the first, authorization: {second: "${TOKEN}"} in ` +
+				`--config for the other`,
 			Probe: func(t *check.T) {
 				token := secondToken(t)
 				uris := t.Auth().PrivateResources()
@@ -85,6 +89,7 @@ func dataProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"elicitation-not-for-mcp-auth"},
 			Idle:  "no request without a token was answered",
+			Hint:  "offer a tool that elicits in URL mode, and protect the server with tokens",
 			Probe: func(t *check.T) {
 				all := []attempt{requireProtected(t)}
 				for _, l := range offer.Lists(t) {

@@ -29,6 +29,8 @@ func oauthProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-server-as-metadata", "authorization-server-metadata-discovery"},
 			Idle:  noServerMetadata,
+			Hint: "publish the metadata of the authorization server, and let clients register or give a test " +
+				"server by authorization: {issuer: URL} in --config",
 			Probe: func(t *check.T) {
 				s := ownAuthServer(t)
 				if s.url == nil {
@@ -55,6 +57,8 @@ func oauthProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-metadata-at-root"},
 			Idle:  noServerMetadata,
+			Hint: "publish the metadata of the authorization server, and let clients register or give a test " +
+				"server by authorization: {issuer: URL} in --config",
 			Probe: func(t *check.T) {
 				s := ownAuthServer(t)
 				if s.url == nil {
@@ -75,6 +79,8 @@ func oauthProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-server-default-uris", "authorization-server-fallback-urls"},
 			Idle:  "no default path was requested",
+			Hint: "publish the metadata of the authorization server, and let clients register or give a test " +
+				"server by authorization: {issuer: URL} in --config",
 			Probe: func(t *check.T) {
 				if ownAuthServer(t).url != nil {
 					t.NotApplicable("the server has metadata of its authorization server")
@@ -119,6 +125,8 @@ func oauthProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-validate-redirect-uris"},
 			Idle:  "the server has no authorization endpoint",
+			Hint: "publish the metadata of the authorization server, and let clients register or give a test " +
+				"server by authorization: {issuer: URL} in --config",
 			Probe: func(t *check.T) {
 				s := ownAuthServer(t)
 				x := s.authorize(t, "mcpcheck-unknown-client", unregisteredURI)
@@ -149,6 +157,8 @@ func oauthProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-dcr"},
 			Idle:  "no client tried to register itself",
+			Hint: "publish the metadata of the authorization server, and let clients register or give a test " +
+				"server by authorization: {issuer: URL} in --config",
 			Probe: func(t *check.T) {
 				s := ownAuthServer(t)
 				posting.RequireLoopback(t, staysRegistered)
@@ -172,6 +182,8 @@ func oauthProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-oauth21"},
 			Idle:  "no code was exchanged",
+			Hint: "publish the metadata of the authorization server, and let clients register or give a test " +
+				"server by authorization: {issuer: URL} in --config",
 			Probe: func(t *check.T) {
 				s := ownAuthServer(t)
 				client := s.requireClient(t)
@@ -201,6 +213,8 @@ func oauthProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-token-rotation"},
 			Idle:  "the server issued no refresh token",
+			Hint: "publish the metadata of the authorization server, and let clients register or give a test " +
+				"server by authorization: {issuer: URL} in --config",
 			// A server may accept the old token for a while, as the answer may be lost.
 			Probe: func(t *check.T) {
 				s := ownAuthServer(t)

@@ -26,6 +26,7 @@ func scopeProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"authorization-error-status-codes"},
 			Idle:  "no request was refused for lack of scope",
+			Hint:  `give a token with less scope than the first: authorization: {narrow: "${TOKEN}"} in --config`,
 			Probe: func(t *check.T) {
 				for _, r := range scopeRefusals(t) {
 					match.Expect(t, r.exchange.Status).To(match.BeStatus(http.StatusForbidden),
@@ -42,6 +43,7 @@ func scopeProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"authorization-insufficient-scope-403"},
 			Idle:  "no request was refused for lack of scope",
+			Hint:  `give a token with less scope than the first: authorization: {narrow: "${TOKEN}"} in --config`,
 			Probe: func(t *check.T) {
 				for _, r := range forbiddenRequests(t) {
 					c := r.challenge()
@@ -68,6 +70,7 @@ func scopeProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"authorization-insufficient-scope-included", "authorization-scope-single-challenge"},
 			Idle:  "no challenge names scopes that could be granted",
+			Hint:  `give a token with less scope than the first: authorization: {narrow: "${TOKEN}"} in --config`,
 			// The token has the scopes of the first token too, as that of a client that steps
 			// up has (basic/authorization#step-up-authorization-flow).
 			Probe: func(t *check.T) {
@@ -103,6 +106,8 @@ func scopeProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"authorization-scope-hierarchy"},
 			Idle:  "no request with the broader scope succeeded",
+			Hint: `give tokens with less and with more scope: authorization: {narrow: "${A}", broad: "${B}"} ` +
+				`in --config`,
 			Probe: func(t *check.T) {
 				requireProtected(t)
 				broad := t.Auth().Token(check.TokenBroad)

@@ -26,6 +26,7 @@ func tokenProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-401-when-required"},
 			Idle:  "no request without a token was answered",
+			Hint:  `protect the server with tokens, and give a valid one: --header "Authorization: Bearer TOKEN"`,
 			Probe: func(t *check.T) {
 				a := requireProtected(t)
 				t.HTTP().Mark(a.exchange)
@@ -42,6 +43,7 @@ func tokenProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-401-www-authenticate"},
 			Idle:  "no request was answered with status 401",
+			Hint:  "protect the server with tokens, and answer a request without one with 401 and WWW-Authenticate",
 			Probe: func(t *check.T) {
 				for _, a := range append([]attempt{requireProtected(t)}, invalidTokenAttempts(t)...) {
 					if a.exchange.Status != http.StatusUnauthorized {
@@ -65,6 +67,7 @@ func tokenProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-validate-tokens", "authorization-validate-inbound-52"},
 			Idle:  "no such token was sent",
+			Hint:  `protect the server with tokens, and give a valid one: --header "Authorization: Bearer TOKEN"`,
 			Probe: func(t *check.T) {
 				requireProtected(t)
 				expectRefused(t, unissuedTokens(t)...)
@@ -92,6 +95,7 @@ func tokenProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-invalid-token-401"},
 			Idle:  "no expired token was sent",
+			Hint:  `give an expired token: authorization: {expired: "${TOKEN}"} in --config`,
 			Probe: func(t *check.T) {
 				requireProtected(t)
 				expectRefused(t, invalidToken{"an expired token", t.Auth().Token(check.TokenExpired)})
@@ -105,6 +109,7 @@ func tokenProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-invalid-token-401"},
 			Idle:  "the server refused no invalid token",
+			Hint:  `protect the server with tokens, and give a valid one: --header "Authorization: Bearer TOKEN"`,
 			// The checks of the tokens judge those that were served.
 			Probe: func(t *check.T) {
 				for _, a := range invalidTokenAttempts(t) {
@@ -126,6 +131,7 @@ func tokenProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-validation-failure-response"},
 			Idle:  "no challenge to an invalid token names an error",
+			Hint:  `protect the server with tokens, and give a valid one: --header "Authorization: Bearer TOKEN"`,
 			// RFC 6750 section 3.1 has other codes for other statuses than 401, and a
 			// challenge need not name any.
 			Probe: func(t *check.T) {
@@ -150,6 +156,7 @@ func tokenProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-error-status-codes"},
 			Idle:  "no such header was sent",
+			Hint:  `protect the server with tokens, and give a valid one: --header "Authorization: Bearer TOKEN"`,
 			// Whether a header without a token is malformed, or the token is missing, is left
 			// open (basic/authorization#error-handling).
 			Probe: func(t *check.T) {
@@ -175,6 +182,7 @@ func tokenProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-server-rejects-query-token"},
 			Idle:  "no token was sent in the query",
+			Hint:  `protect the server with tokens, and give a valid one: --header "Authorization: Bearer TOKEN"`,
 			Probe: func(t *check.T) {
 				requireProtected(t)
 				a := postOpening(t, "the token in the query alone", withoutToken(),
@@ -194,6 +202,7 @@ func tokenProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"authorization-validate-before-processing"},
 			Idle:  "the server refused nothing by its status",
+			Hint:  `protect the server with tokens, and give a valid one: --header "Authorization: Bearer TOKEN"`,
 			Probe: func(t *check.T) {
 				expectNoResult(t, requireProtected(t))
 				expectNoResult(t, postOpening(t, "a word as token", withToken("mcpcheck")))
@@ -215,6 +224,7 @@ func tokenProbes() []check.Check {
 				"authorization-accept-own-tokens-only", "security-no-foreign-tokens",
 			},
 			Idle: "no token for another server was sent",
+			Hint: `give a token for another server: authorization: {audience: "${TOKEN}"} in --config`,
 			Probe: func(t *check.T) {
 				requireProtected(t)
 				expectRefused(t, invalidToken{"a token for another server", t.Auth().Token(check.TokenAudience)})
@@ -228,6 +238,7 @@ func tokenProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-resource-accept-uppercase"},
 			Idle:  "no such token was sent",
+			Hint:  `give a token for another server: authorization: {audience: "${TOKEN}"} in --config`,
 			Probe: func(t *check.T) {
 				requireProtected(t)
 				a := postOpening(t, "a token with its audience in upper case",

@@ -28,6 +28,7 @@ func probes() []check.Check {
 			In:    only,
 			Rules: []string{"batching-receive"},
 			Idle:  noBatchSent,
+			Hint:  "answer JSON-RPC batches, which 2025-03-26 requires servers to receive",
 			Probe: func(t *check.T) {
 				const want = "a result for each request of the batch"
 				b := batchOfTwo(t)
@@ -54,6 +55,7 @@ func probes() []check.Check {
 			In:    only,
 			Rules: []string{"batching-response-array"},
 			Idle:  "the responses came on an event stream, where they may come one by one",
+			Hint:  "answer JSON-RPC batches, which 2025-03-26 requires servers to receive",
 			// On an event stream the responses may come one by one
 			// (basic/transports#sending-messages-to-the-server).
 			Probe: func(t *check.T) {
@@ -76,6 +78,7 @@ func probes() []check.Check {
 			In:    only,
 			Rules: []string{"batching-one-response-per-request"},
 			Idle:  noBatchSent,
+			Hint:  "answer JSON-RPC batches, which 2025-03-26 requires servers to receive",
 			Probe: func(t *check.T) {
 				requireBatchOfTwo(t)
 				ids, elements := check.PingBatch(t, 3)
@@ -104,6 +107,7 @@ func probes() []check.Check {
 			In:    only,
 			Rules: []string{"batching-no-response-for-notifications"},
 			Idle:  "a batch of requests with a notification between them was not answered",
+			Hint:  "answer JSON-RPC batches, which 2025-03-26 requires servers to receive",
 			Probe: func(t *check.T) {
 				requireBatchOfTwo(t)
 				ids, elements := check.PingBatch(t, 2)
@@ -122,6 +126,7 @@ func probes() []check.Check {
 			In:    only,
 			Rules: []string{"batching-all-notifications-silent"},
 			Idle:  noBatchSent,
+			Hint:  "answer JSON-RPC batches, which 2025-03-26 requires servers to receive",
 			Probe: func(t *check.T) {
 				requireBatchOfTwo(t)
 				from := t.Send(check.Batch(batchedNotification, batchedNotification))
@@ -142,6 +147,7 @@ func probes() []check.Check {
 			In:       only,
 			Rules:    []string{"batching-empty-array"},
 			Idle:     noBatchSent,
+			Hint:     "answer JSON-RPC batches, which 2025-03-26 requires servers to receive",
 			Malforms: true,
 			// Over HTTP an array of any number of notifications and responses alone is accepted
 			// with status 202 (basic/transports#sending-messages-to-the-server): also of none.
@@ -176,6 +182,7 @@ func probes() []check.Check {
 			In:       only,
 			Rules:    []string{"batching-invalid-json"},
 			Idle:     noBatchSent,
+			Hint:     "answer JSON-RPC batches, which 2025-03-26 requires servers to receive",
 			Malforms: true,
 			Probe: func(t *check.T) {
 				requireBatchOfTwo(t)
@@ -198,6 +205,7 @@ func probes() []check.Check {
 			In:       only,
 			Rules:    []string{"batching-invalid-elements"},
 			Idle:     noBatchSent,
+			Hint:     "answer JSON-RPC batches, which 2025-03-26 requires servers to receive",
 			Malforms: true,
 			// The server may refuse the array as a whole: the example of JSON-RPC that the
 			// rule rests on does not exclude it.
@@ -223,6 +231,7 @@ func probes() []check.Check {
 			In:       spec.Since(spec.V2025_06_18),
 			Spec:     "basic/transports#stdio",
 			Idle:     "no array was sent",
+			Hint:     "answer JSON-RPC batches, which 2025-03-26 requires servers to receive",
 			Malforms: true,
 			Probe: func(t *check.T) {
 				_, elements := check.PingBatch(t, 2)
@@ -239,6 +248,7 @@ func probes() []check.Check {
 			In:       spec.Since(spec.V2025_06_18),
 			Spec:     "basic/transports#stdio",
 			Idle:     "the server ended at an array, which another check reports",
+			Hint:     "answer JSON-RPC batches, which 2025-03-26 requires servers to receive",
 			Malforms: true,
 			// No clause says how an array is answered that no client may send. jsonrpc.batch.none
 			// judges arrays that the server sends without having received one.

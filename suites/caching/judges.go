@@ -26,6 +26,7 @@ func judges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"caching-hints-present"},
 			Idle:  "the server sent no result that can be cached",
+			Hint:  "offer tools, prompts or resources",
 			Judge: func(j *check.J) {
 				check.Each(j, cacheableResults(j), func(r transcript.Answered) bool {
 					for _, hint := range hints {
@@ -45,6 +46,7 @@ func judges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"caching-ttl-type"},
 			Idle:  noTTL,
+			Hint:  "give ttlMs in the results that can be cached",
 			Judge: func(j *check.J) {
 				check.Each(j, resultsWith(j, "ttlMs"), func(r transcript.Answered) bool {
 					if v := r.Result.Get("ttlMs"); !wire.IsInteger(v) {
@@ -62,6 +64,7 @@ func judges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"caching-ttl-non-negative"},
 			Idle:  noTTL,
+			Hint:  "give ttlMs in the results that can be cached",
 			Judge: func(j *check.J) {
 				check.Each(j, resultsWith(j, "ttlMs"), func(r transcript.Answered) bool {
 					v := r.Result.Get("ttlMs")
@@ -79,6 +82,7 @@ func judges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"caching-scope-enum"},
 			Idle:  noScope,
+			Hint:  "give cacheScope in the results that can be cached",
 			Judge: func(j *check.J) {
 				check.Each(j, resultsWith(j, "cacheScope"), func(r transcript.Answered) bool {
 					v := r.Result.Get("cacheScope")

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
@@ -31,6 +32,8 @@ func judges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"cancellation-params"},
 			Idle:  noCancellation,
+			Hint: "offer a read-only tool that cancels its own request to the client, such as sampling that " +
+				"takes too long",
 			Judge: func(j *check.J) { transcript.Scope{Definitions: []string{"CancelledNotification"}}.Judge(j) },
 		},
 		{
@@ -40,6 +43,8 @@ func judges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"cancellation-same-direction", "cancellation-request-id-schema"},
 			Idle:  noCancellation,
+			Hint: "offer a read-only tool that cancels its own request to the client, such as sampling that " +
+				"takes too long",
 			Judge: func(j *check.J) {
 				check.Each(j, cancellations(j), func(c cancelled) bool {
 					if len(requestsBefore(j, j.Sent(), c)) == 0 {
@@ -57,6 +62,8 @@ func judges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"cancellation-in-progress-only"},
 			Idle:  noOwnCancelled,
+			Hint: "offer a read-only tool that cancels its own request to the client, such as sampling that " +
+				"takes too long",
 			// A cancellation and an answer that cross break no rule (#timing-considerations).
 			// The server has read the answer if it has answered a request that was sent after
 			// it; then it has some time to process that.
@@ -83,6 +90,8 @@ func judges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"cancellation-sender-ignores-response"},
 			Idle:  "the server read no answer to a request that it had cancelled",
+			Hint: "offer a read-only tool that cancels its own request to the client, such as sampling that " +
+				"takes too long",
 			Judge: func(j *check.J) {
 				check.Each(j, cancellations(j), func(c cancelled) bool {
 					answer, ok := answerAfter(j, c)
@@ -97,6 +106,7 @@ func judges() []check.Check {
 			In:    spec.Only(spec.V2025_11_25),
 			Rules: []string{"cancellation-tasks-use-tasks-cancel", "cancellation-not-for-tasks"},
 			Idle:  "no request of the server became a task",
+			Hint:  "offer a read-only tool that samples or elicits as a task",
 			Judge: func(j *check.J) {
 				tasks := map[string]bool{} // by id of the request
 				for _, e := range j.Received() {
@@ -124,6 +134,7 @@ func judges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"cancellation-server-only-for-listen", "cancellation-server-references-listen"},
 			Idle:  "the server cancelled no subscription",
+			Hint:  expect.HintOptional,
 			Judge: func(j *check.J) {
 				check.Each(j, cancellations(j), func(c cancelled) bool {
 					requests := requestsBefore(j, j.Received(), c)

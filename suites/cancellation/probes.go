@@ -8,6 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 )
 
 // noneSent is why several probes are not observed.
@@ -28,6 +29,7 @@ func notificationProbes() []check.Check {
 			On:    transport.Any,
 			Rules: []string{"cancellation-ignore-unknown-id"},
 			Idle:  noneSent,
+			Hint:  expect.HintReply,
 			Probe: func(t *check.T) {
 				requireNotifications(t)
 				text, number := wire.StringID("mcpcheck-never-asked"), wire.IntID(987654321)
@@ -46,6 +48,7 @@ func notificationProbes() []check.Check {
 			On:    transport.Any,
 			Rules: []string{"cancellation-ignore-completed"},
 			Idle:  noneSent,
+			Hint:  expect.HintReply,
 			// Another request is answered in between: the server has then completed the first.
 			Probe: func(t *check.T) {
 				requireNotifications(t)
@@ -64,6 +67,7 @@ func notificationProbes() []check.Check {
 			On:       transport.Any,
 			Rules:    []string{"cancellation-ignore-malformed"},
 			Idle:     noneSent,
+			Hint:     expect.HintReply,
 			Malforms: true,
 			Probe: func(t *check.T) {
 				requireNotifications(t)
@@ -82,6 +86,7 @@ func notificationProbes() []check.Check {
 			On:    transport.Any,
 			Rules: []string{"cancellation-race-handling"},
 			Idle:  noneSent,
+			Hint:  expect.HintReply,
 			// A server may answer such a request or not; judges judge that it does not answer
 			// one twice.
 			Probe: func(t *check.T) {

@@ -43,7 +43,7 @@ type Check struct {
 	Whole bool
 
 	// Idle says why the check is not observed if its body returns without evidence
-	// (T.Saw, J.Saw), and Hint what would bring the situation about.
+	// (T.Saw, J.Saw), and Hint what would bring the situation about, for the user.
 	Idle, Hint string
 
 	// Exactly one body. A Probe drives a server and asserts. A Judge examines the
@@ -79,8 +79,8 @@ func (c Check) Validate() error {
 		return fmt.Errorf("check %s: only a judge may need whole sessions", c.ID)
 	case c.Profile != "" && len(c.Rules) > 0:
 		return fmt.Errorf("check %s of the profile %s claims rules", c.ID, c.Profile)
-	case c.Idle == "":
-		return fmt.Errorf("check %s does not say why it is not observed (Idle)", c.ID)
+	case c.Idle == "" || c.Hint == "":
+		return fmt.Errorf("check %s does not say why it is not observed (Idle) or what would help (Hint)", c.ID)
 	case len(c.Rules) == 0 && c.Level != spec.Robust && c.Profile == "":
 		return fmt.Errorf("check %s claims no rule", c.ID)
 	case c.ChargedWith != "" && c.Level != spec.Robust:

@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -92,9 +93,9 @@ func (t *T) Fail(expected, got, format string, args ...any) {
 }
 
 // NotObserved ends the body without a verdict. It takes why the situation of the
-// rule did not come up, and what would bring it up.
+// rule did not come up, and what would bring it up: "" for the Hint of the check.
 func (t *T) NotObserved(why, hint string) {
-	t.out.State, t.out.Detail, t.out.Hint = NotObserved, why, hint
+	t.out.State, t.out.Detail, t.out.Hint = NotObserved, why, cmp.Or(hint, t.hint)
 	panic(stop{})
 }
 

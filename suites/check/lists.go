@@ -59,7 +59,7 @@ func CopyForClients(judges []Check, copies []ClientCopy) []Check {
 		at := slices.IndexFunc(judges, func(c Check) bool { return c.ID == of.ID })
 		c := judges[at]
 		area, rest, _ := strings.Cut(c.ID, ".")
-		c.ID, c.In = area+".client."+rest, of.In
+		c.ID, c.In, c.Hint = area+".client."+rest, of.In, "let the client use what the server offers"
 		if of.Says != "" {
 			c.Says = of.Says
 		}

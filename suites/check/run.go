@@ -135,7 +135,7 @@ func run(ctx context.Context, c Check, env Env) (out Outcome, lost bool, end *se
 	}
 	t := &T{
 		Rev: s.Rev, Facts: s.Rev.Facts(), ctx: ctx, s: s, pool: env.Pool, allow: env.Allow, given: env.Given,
-		out: &Outcome{}, id: c.ID, from: s.Len(), mark: -1, undo: &[]func(){}, others: &[]*T{},
+		out: &Outcome{}, id: c.ID, hint: c.Hint, from: s.Len(), mark: -1, undo: &[]func(){}, others: &[]*T{},
 		chargedTo: env.chargedTo,
 	}
 	s.NoteUser(c.ID)
@@ -259,8 +259,7 @@ func (v *View) Judge(c Check) (out Outcome) {
 	c.Judge(j)
 	out = *j.out
 	if out.State == Kept && j.saw == 0 {
-		out.State = NotObserved
-		out.Detail, out.Hint = c.Idle, c.Hint
+		out.State, out.Detail, out.Hint = NotObserved, c.Idle, c.Hint
 	}
 	return out
 }

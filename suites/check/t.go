@@ -30,7 +30,7 @@ type T struct {
 	Rev   spec.Revision
 	Facts spec.Facts
 
-	id        string // of the check
+	id, hint  string // of the check
 	ctx       context.Context
 	s         *session.Session
 	pool      *session.Pool

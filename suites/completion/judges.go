@@ -22,6 +22,7 @@ func judges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"completion-result"},
 			Idle:  noCompletion,
+			Hint:  "declare completions, and list a prompt with arguments or a resource template with variables",
 			// completion.values.most judges the number of values in every revision; only the
 			// schema of 2026-07-28 limits it.
 			Judge: func(j *check.J) {
@@ -44,6 +45,7 @@ func judges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"completion-max-100"},
 			Idle:  noCompletion,
+			Hint:  "declare completions, and list a prompt with arguments or a resource template with variables",
 			Judge: func(j *check.J) {
 				check.Each(j, completions(j), func(c completion) bool {
 					values := c.value.Get("values")
@@ -61,6 +63,7 @@ func judges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"completion-total-type"},
 			Idle:  "no completion has a total",
+			Hint:  "give total in the results of completion/complete",
 			// A total that is no count is only noted: schema.ts allows any number.
 			Judge: func(j *check.J) {
 				check.Each(j, completions(j), func(c completion) bool {
@@ -84,6 +87,7 @@ func judges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"completion-has-more-type"},
 			Idle:  "no completion has hasMore",
+			Hint:  "give hasMore in the results of completion/complete",
 			Judge: func(j *check.J) {
 				transcript.JudgeShape(j, "CompleteResult", "completion.hasMore", []string{"/completion/hasMore"})
 			},

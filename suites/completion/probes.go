@@ -67,6 +67,7 @@ func capabilityProbes() []check.Check {
 			In:    sinceDeclared,
 			Rules: []string{"completion-unsupported-code"},
 			Idle:  "the server completes arguments without declaring it",
+			Hint:  "declare completions, since the server completes arguments",
 			// completion.capability.declared judges a completion that has values.
 			Probe: func(t *check.T) {
 				requireCapabilities(t)

@@ -23,6 +23,7 @@ func inputProbes() []check.Check {
 			Needs: "completions",
 			Rules: []string{"completion-invalid-prompt-code"},
 			Idle:  methodUnknown,
+			Hint:  "declare completions, and list a prompt with arguments or a resource template with variables",
 			Probe: func(t *check.T) {
 				m := t.Request("completion/complete", usage.CompletionParams(offer.UnknownPrompt))
 				if isMethodUnknown(m) {
@@ -42,6 +43,7 @@ func inputProbes() []check.Check {
 			Malforms: true,
 			Rules:    []string{"completion-missing-arguments-code"},
 			Idle:     methodUnknown,
+			Hint:     "declare completions, and list a prompt with arguments or a resource template with variables",
 			// jsonrpc.params.invalid judges requests of all methods without any params.
 			Probe: func(t *check.T) {
 				ref := check.Params{"type": "ref/prompt", "name": offer.UnknownPrompt}
@@ -65,6 +67,7 @@ func inputProbes() []check.Check {
 			Malforms: true,
 			Rules:    []string{"completion-validate-inputs"},
 			Idle:     "no such completion was sent",
+			Hint:     "declare completions, and list a prompt with arguments or a resource template with variables",
 			// Judges judge the shape of a result.
 			Probe: func(t *check.T) {
 				for _, c := range unusualInputs(t) {
@@ -84,6 +87,7 @@ func inputProbes() []check.Check {
 			Malforms: true,
 			Rules:    []string{"completion-validate-inputs-server"},
 			Idle:     "no completion with an invalid input was answered",
+			Hint:     "declare completions, and list a prompt with arguments or a resource template with variables",
 			// Over HTTP a status may refuse it without a message.
 			Probe: func(t *check.T) {
 				for _, c := range unusualInputs(t) {

@@ -6,6 +6,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
@@ -19,6 +20,7 @@ func judges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"discover-result-fields"},
 			Idle:  "server/discover was not answered with a result",
+			Hint:  expect.HintReply,
 			// Other checks judge resultType and the hints for caching, which other results
 			// have too.
 			Judge: func(j *check.J) {
@@ -53,6 +55,7 @@ func judges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"discover-supported-versions-accepted"},
 			Idle:  "no request of a version that server/discover lists was answered",
+			Hint:  "list the supported versions in the result of server/discover",
 			Judge: func(j *check.J) {
 				listed := listedVersions(j)
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {

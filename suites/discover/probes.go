@@ -5,6 +5,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
 	"github.com/mcpcheck/mcpcheck/suites/survey/usage"
 )
@@ -19,6 +20,7 @@ func probes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"discover-implemented", "lifecycle-base-required", "stdio-streams"},
 			Idle:  "no server/discover was sent",
+			Hint:  expect.HintReply,
 			// The deprecated features bind new implementations only, and nothing on the wire
 			// shows whether a server is new (deprecated#deprecated): they are noted.
 			Probe: func(t *check.T) {
@@ -70,6 +72,7 @@ func probes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"discover-capabilities-accurate"},
 			Idle:  "the server does not declare completions",
+			Hint:  "declare completions",
 			// Other checks judge the lists that are declared. Any answer shows that the
 			// method exists, except that it is unknown.
 			Probe: func(t *check.T) {

@@ -5,6 +5,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 )
 
 // noEraProbe is why the probes of the era are not observed.
@@ -24,6 +25,7 @@ func eraProbes() []check.Check {
 			On:    transport.OnStdio, // over HTTP each request has a status
 			Spec:  "basic/lifecycle#initialization",
 			Idle:  noEraProbe,
+			Hint:  expect.HintReply,
 			// Any answer is right. A server that starts slowly may answer after initialize was
 			// sent.
 			Probe: func(t *check.T) {
@@ -48,6 +50,7 @@ func eraProbes() []check.Check {
 			On:    transport.OnStdio, // over HTTP each request stands alone
 			Spec:  "basic/lifecycle#initialization",
 			Idle:  noEraProbe,
+			Hint:  expect.HintReply,
 			Probe: func(t *check.T) {
 				p := probeEra(t)
 				on := t.Sessions().Use(p.at)

@@ -29,6 +29,7 @@ func requiredJudges() []check.Check {
 			In:    spec.Only(spec.V2025_11_25),
 			Rules: []string{"elicitation-url-required-error-code"},
 			Idle:  "the server sent no error that lists elicitations",
+			Hint:  "offer a read-only tool that refuses a call with error -32042 until the client has visited a URL",
 			Judge: func(j *check.J) {
 				check.Each(j, transcript.ErrorResponses(j), func(e wire.Entry) bool {
 					list := elicitationsOf(e)
@@ -49,6 +50,7 @@ func requiredJudges() []check.Check {
 			In:    spec.Only(spec.V2025_11_25),
 			Rules: []string{"elicitation-url-required-error-only-then"},
 			Idle:  noRequiredError,
+			Hint:  "offer a read-only tool that refuses a call with error -32042 until the client has visited a URL",
 			// Discovery, lists and the like need no visit of a page, and an empty list
 			// requires nothing.
 			Judge: func(j *check.J) {
@@ -76,6 +78,7 @@ func requiredJudges() []check.Check {
 			In:    spec.Only(spec.V2025_11_25),
 			Rules: []string{"elicitation-url-required-error-list"},
 			Idle:  noRequiredError,
+			Hint:  "offer a read-only tool that refuses a call with error -32042 until the client has visited a URL",
 			Judge: func(j *check.J) {
 				check.Each(j, requiredErrors(j), func(e wire.Entry) bool {
 					if list := elicitationsOf(e); !list.IsArray() {
@@ -92,6 +95,7 @@ func requiredJudges() []check.Check {
 			In:    spec.Only(spec.V2025_11_25),
 			Rules: []string{"elicitation-url-required-error-url-mode"},
 			Idle:  "the server sent no error -32042 that lists an elicitation",
+			Hint:  "offer a read-only tool that refuses a call with error -32042 until the client has visited a URL",
 			// elicitation.required.list judges a list that is no array.
 			Judge: func(j *check.J) {
 				for _, e := range requiredErrors(j) {

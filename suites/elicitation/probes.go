@@ -26,6 +26,7 @@ func probes() []check.Check {
 			In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
 			Rules: []string{"elicitation-server-handles-actions"},
 			Idle:  noElicitation,
+			Hint:  "offer a read-only tool that elicits a form, or allow one: --allow-tools NAME,…",
 			Probe: func(t *check.T) { expectActionsHandled(t) },
 		},
 		{
@@ -35,6 +36,7 @@ func probes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"elicitation-server-handles-failure"},
 			Idle:  noElicitation,
+			Hint:  "offer a read-only tool that elicits a form, or allow one: --allow-tools NAME,…",
 			Probe: func(t *check.T) { expectActionsHandled(t) },
 		},
 		{
@@ -44,6 +46,7 @@ func probes() []check.Check {
 			In:       spec.Since(spec.V2025_06_18),
 			Rules:    []string{"elicitation-validate-content"},
 			Idle:     "no result shows whether the server used the content of a form",
+			Hint:     "offer a read-only tool that elicits a form and returns its content",
 			Malforms: true,
 			// Any form of refusal is right. Content that only lacks a field is not sent: a tool
 			// may do without it. elicitation.answers.survived judges a missing answer.
@@ -86,6 +89,7 @@ func probes() []check.Check {
 			In:       spec.Handshake & spec.Since(spec.V2025_06_18),
 			Spec:     "client/elicitation#response-actions",
 			Idle:     noElicitation,
+			Hint:     "offer a read-only tool that elicits a form, or allow one: --allow-tools NAME,…",
 			Malforms: true,
 			Probe: func(t *check.T) {
 				expect.SurvivesUnexpectedAnswers(t, asking.Elicit)

@@ -27,6 +27,7 @@ func judges() []check.Check {
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-name-nonempty"},
 			Idle:  noAnnotation,
+			Hint:  "offer a tool with x-mcp-header in its inputSchema",
 			Judge: func(j *check.J) {
 				check.Each(j, annotations(j), func(a annotation) bool {
 					if a.value.Type == gjson.String && a.value.Str == "" {
@@ -44,6 +45,7 @@ func judges() []check.Check {
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-name-no-control"},
 			Idle:  noAnnotation,
+			Hint:  "offer a tool with x-mcp-header in its inputSchema",
 			Judge: func(j *check.J) {
 				check.Each(j, annotations(j), func(a annotation) bool {
 					if a.value.Type == gjson.String && strings.ContainsFunc(a.value.Str, isControl) {
@@ -61,6 +63,7 @@ func judges() []check.Check {
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-name-token"},
 			Idle:  noAnnotation,
+			Hint:  "offer a tool with x-mcp-header in its inputSchema",
 			// Other judges judge empty values and those with control characters.
 			Judge: func(j *check.J) {
 				check.Each(j, annotations(j), func(a annotation) bool {
@@ -84,6 +87,7 @@ func judges() []check.Check {
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-name-unique"},
 			Idle:  noAnnotation,
+			Hint:  "offer a tool with x-mcp-header in its inputSchema",
 			// headers.annotation.reachable judges annotations off the chain of properties.
 			Judge: func(j *check.J) {
 				check.Each(j, transcript.Tools(j), func(l transcript.ListEntry) (subject bool) {
@@ -110,6 +114,7 @@ func judges() []check.Check {
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-primitive-only"},
 			Idle:  "no argument with a type has an x-mcp-header",
+			Hint:  "give a type to an argument with x-mcp-header",
 			// Neither null beside another type nor a schema without type is judged.
 			Judge: func(j *check.J) {
 				check.Each(j, annotations(j), func(a annotation) bool {
@@ -138,6 +143,7 @@ func judges() []check.Check {
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-integer-range"},
 			Idle:  "no integer with an x-mcp-header has a value in its schema",
+			Hint:  "give an integer argument x-mcp-header and a default, enum or const",
 			// JavaScript represents these values exactly. Bounds that allow larger ones are
 			// noted: a schema without bounds allows them too.
 			Judge: func(j *check.J) {
@@ -169,6 +175,7 @@ func judges() []check.Check {
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-statically-reachable", "headers-mcp-param-chain-properties-only"},
 			Idle:  noAnnotation,
+			Hint:  "offer a tool with x-mcp-header in its inputSchema",
 			// The root is no property.
 			Judge: func(j *check.J) {
 				check.Each(j, annotations(j), func(a annotation) bool {

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
@@ -35,6 +36,7 @@ func methodProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-protocol-version-missing-rejected"},
 			Idle:  notAnswered,
+			Hint:  expect.HintReply,
 			// A server for clients from before the header may take a request without it as one
 			// of theirs.
 			Probe: func(t *check.T) {
@@ -55,6 +57,7 @@ func methodProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-protocol-version-mismatch-rejected", "headers-body-mismatch-rejected"},
 			Idle:  notAnswered,
+			Hint:  expect.HintReply,
 			// The header is right. If the server does not serve the version in the body as a
 			// stateless one, it may answer that the version is unsupported.
 			Probe: func(t *check.T) {
@@ -77,6 +80,7 @@ func methodProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-method-missing-rejected"},
 			Idle:  notAnswered,
+			Hint:  expect.HintReply,
 			Probe: func(t *check.T) {
 				posting.ExpectRefused(t, "without Mcp-Method", posting.Discovery, check.Without("Mcp-Method"))
 				t.Saw()
@@ -90,6 +94,7 @@ func methodProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-method-mismatch-rejected", "headers-body-mismatch-rejected"},
 			Idle:  notAnswered,
+			Hint:  expect.HintReply,
 			Probe: func(t *check.T) {
 				const other = "tools/list"
 				posting.ExpectRefused(t, "with Mcp-Method: "+other, posting.Discovery, check.With("Mcp-Method", other))
@@ -104,6 +109,7 @@ func methodProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-method-value-case-sensitive"},
 			Idle:  notAnswered,
+			Hint:  expect.HintReply,
 			// URIs are left out, parts of which are equal in any case (RFC 3986 section
 			// 6.2.2.1).
 			Probe: func(t *check.T) {
@@ -129,6 +135,7 @@ func methodProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-names-case-insensitive"},
 			Idle:  "nothing was served over a separate connection",
+			Hint:  "offer a tool, a prompt or a resource",
 			// The probe sends bytes, as an HTTP client writes names in one way only. What is
 			// not served on a separate connection is refused for another reason.
 			Probe: func(t *check.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
@@ -137,6 +138,7 @@ func argumentProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-unknown-param-ignored"},
 			Idle:  "the server did not answer the request",
+			Hint:  expect.HintReply,
 			Probe: func(t *check.T) {
 				const header = "Mcp-Param-Mcpcheck-Bogus"
 				posting.ExpectServed(t, "with "+header, posting.Discovery, check.With(header, "x"))

@@ -25,6 +25,7 @@ func refusalProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-mismatch-status-400"},
 			Idle:  noRefusal,
+			Hint:  "refuse header fields that contradict the body",
 			Probe: func(t *check.T) {
 				for m, a := range refusals(t) {
 					match.Expect(t, a.Status).To(match.BeStatus(http.StatusBadRequest),
@@ -41,6 +42,7 @@ func refusalProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-mismatch-error-32020"},
 			Idle:  noRefusal,
+			Hint:  "refuse header fields that contradict the body",
 			Probe: func(t *check.T) {
 				for m, a := range refusals(t) {
 					match.Expect(t, a.Answer).To(match.BeError(spec.HeaderMismatch),

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
@@ -25,6 +26,7 @@ func syntaxProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-whitespace-trimmed"},
 			Idle:  "server/discover over a separate connection was refused for another reason",
+			Hint:  expect.HintReply,
 			// The probe sends bytes, as an HTTP client removes the whitespace.
 			Probe: func(t *check.T) {
 				request := t.HTTP().Bytes(http.MethodPost, t.Frame(t.NextID(), posting.Discovery.Method, nil))
@@ -48,6 +50,7 @@ func syntaxProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-invalid-chars-rejected"},
 			Idle:  "nothing that the server offers has a name beyond ASCII",
+			Hint:  "offer a tool, prompt or resource whose name is not ASCII",
 			Probe: func(t *check.T) {
 				p, header, value := postingBeyondASCII(t)
 				if p.Method == "" {

@@ -34,6 +34,7 @@ func judges() []check.Check {
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-sse-endpoint"},
 			Idle:  noStream,
+			Hint:  "serve HTTP+SSE: a GET opens a stream that begins with an endpoint event",
 			// A client of event streams fails the connection at any other status (HTML
 			// standard, section 9.2.3), so that such an endpoint is no SSE endpoint.
 			Judge: func(j *check.J) {
@@ -55,6 +56,7 @@ func judges() []check.Check {
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-content-type"},
 			Idle:  noStream,
+			Hint:  "serve HTTP+SSE: a GET opens a stream that begins with an endpoint event",
 			Judge: func(j *check.J) {
 				x := openingStream(j)
 				switch {
@@ -74,6 +76,7 @@ func judges() []check.Check {
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-endpoint-event"},
 			Idle:  noEndpointEvent,
+			Hint:  "serve HTTP+SSE: a GET opens a stream that begins with an endpoint event",
 			Judge: func(j *check.J) {
 				for _, f := range openingFrames(j) {
 					switch {
@@ -95,6 +98,7 @@ func judges() []check.Check {
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-endpoint-uri"},
 			Idle:  noEndpointEvent,
+			Hint:  "serve HTTP+SSE: a GET opens a stream that begins with an endpoint event",
 			// A relative reference is a URI reference too (RFC 3986, section 4.1). Whether
 			// messages posted there reach the session is judged by http-sse.post.taken.
 			Judge: func(j *check.J) {
@@ -122,6 +126,7 @@ func judges() []check.Check {
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-message-events"},
 			Idle:  "no message came on the stream of a session",
+			Hint:  "serve HTTP+SSE: a GET opens a stream that begins with an endpoint event",
 			// Messages are also looked for in events of other types, in lines that are no
 			// field, and in the answers to POSTs.
 			Judge: func(j *check.J) {

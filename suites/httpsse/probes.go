@@ -12,6 +12,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
 
@@ -27,6 +28,7 @@ func probes() []check.Check {
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-post-endpoint", "http-sse-endpoint-uri"},
 			Idle:  "no message was posted",
+			Hint:  expect.HintReply,
 			// The opening runs on a connection of its own, since the session of the checks
 			// goes on after some failures, such as a refused notification.
 			Probe: func(t *check.T) {
@@ -51,6 +53,7 @@ func probes() []check.Check {
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-multiple-clients"},
 			Idle:  "no two connections were open",
+			Hint:  "let the server serve several connections at once",
 			// The two requests have results that cannot be mistaken for each other: an empty
 			// one and a list.
 			Probe: func(t *check.T) {
@@ -79,6 +82,7 @@ func probes() []check.Check {
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-multiple-clients"},
 			Idle:  "no POST for an ended connection was answered",
+			Hint:  "let the server serve several connections at once",
 			// No clause states which status refuses such a message.
 			Probe: func(t *check.T) {
 				other := openConnection(t)
@@ -124,6 +128,7 @@ func probes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"http-sse-backcompat-server-hosts-both"},
 			Idle:  "the server has no HTTP+SSE stream at its URL or beside it, which only older clients need",
+			Hint:  "serve HTTP+SSE beside streamable HTTP, for older clients",
 			// Servers that have both transports keep the stream at the URL itself or beside it
 			// as sse. The stream is optional.
 			Probe: func(t *check.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
 
@@ -24,6 +25,7 @@ func originProbes() []check.Check {
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-validate-origin"},
 			Idle:  "no GET with a foreign Origin was answered with a stream or refused",
+			Hint:  expect.HintReply,
 			Probe: func(t *check.T) {
 				expectNoStream(t, foreignRequests(t))
 				noteUnjudgedOrigins(t, func(e check.Edit) bool {
@@ -44,6 +46,7 @@ func originProbes() []check.Check {
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-validate-origin"},
 			Idle:  "no GET with the Origin and Host of another site was answered",
+			Hint:  expect.HintReply,
 			Probe: func(t *check.T) { expectNoStream(t, reboundRequest(t)) },
 		},
 		{
@@ -54,6 +57,7 @@ func originProbes() []check.Check {
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-validate-origin"},
 			Idle:  "no POST with a foreign Origin was answered",
+			Hint:  expect.HintReply,
 			Probe: func(t *check.T) {
 				expectNoAnswers(t, foreignRequests(t))
 				c := openConnection(t)
@@ -73,6 +77,7 @@ func originProbes() []check.Check {
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-validate-origin"},
 			Idle:  "no POST with the Origin and Host of another site was answered",
+			Hint:  expect.HintReply,
 			Probe: func(t *check.T) { expectNoAnswers(t, reboundRequest(t)) },
 		},
 		{
@@ -83,6 +88,7 @@ func originProbes() []check.Check {
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-bind-localhost"},
 			Idle:  "this machine has no address besides those of the loopback interface",
+			Hint:  "judge the server on a machine with a network address besides the loopback one",
 			// Another server may listen at the address: only an answer on the stream of the
 			// connection shows that the same server takes the message.
 			Probe: func(t *check.T) {

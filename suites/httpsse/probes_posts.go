@@ -5,6 +5,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
 
@@ -25,6 +26,7 @@ func postProbes() []check.Check {
 			On:    transport.OnSSE,
 			Spec:  withSSE,
 			Idle:  nothingPosted,
+			Hint:  expect.HintReply,
 			Probe: func(t *check.T) {
 				expectMediaTypesServed(t, "application/json; charset=utf-8", "application/json;charset=UTF-8")
 			},
@@ -37,6 +39,7 @@ func postProbes() []check.Check {
 			On:    transport.OnSSE,
 			Spec:  withSSE,
 			Idle:  nothingPosted,
+			Hint:  expect.HintReply,
 			Probe: func(t *check.T) { expectMediaTypesServed(t, "Application/JSON") },
 		},
 		{
@@ -48,6 +51,7 @@ func postProbes() []check.Check {
 			On:    transport.OnSSE,
 			Spec:  withSSE,
 			Idle:  "the server serves a body of text/plain",
+			Hint:  "refuse a body of text/plain",
 			Probe: func(t *check.T) {
 				c := openConnection(t)
 				defer c.stream.Close()
@@ -71,6 +75,7 @@ func postProbes() []check.Check {
 			On:    transport.OnSSE,
 			Spec:  "basic/utilities/cancellation#error-handling",
 			Idle:  nothingPosted,
+			Hint:  expect.HintReply,
 			Probe: func(t *check.T) {
 				expectAccepted(t, `{"jsonrpc":"2.0","method":"notifications/cancelled",`+
 					`"params":{"requestId":"mcpcheck-open","reason":"mcpcheck is late"}}`)
@@ -84,6 +89,7 @@ func postProbes() []check.Check {
 			On:    transport.OnSSE,
 			Spec:  "basic/utilities/progress#behavior-requirements",
 			Idle:  nothingPosted,
+			Hint:  expect.HintReply,
 			Probe: func(t *check.T) {
 				expectAccepted(t, `{"jsonrpc":"2.0","method":"notifications/progress",`+
 					`"params":{"progressToken":"mcpcheck-over","progress":1,"total":1}}`)

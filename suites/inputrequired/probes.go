@@ -30,6 +30,7 @@ func responseProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"mrtr-no-assumed-retry"},
 			Idle:  "no request was left without a retry",
+			Hint:  "offer a read-only tool that requests input, or allow one: --allow-tools NAME,…",
 			Probe: func(t *check.T) {
 				for r := range asking.Rounds(t, 2) {
 					for range 3 {
@@ -49,6 +50,7 @@ func responseProbes() []check.Check {
 			In:       spec.Stateless,
 			Rules:    []string{"mrtr-server-validates-responses"},
 			Idle:     noRetry,
+			Hint:     "offer a read-only tool that requests input, or allow one: --allow-tools NAME,…",
 			Malforms: true,
 			// An error, a failure of the tool and another input_required result are right.
 			Probe: func(t *check.T) {
@@ -76,6 +78,7 @@ func responseProbes() []check.Check {
 			In:       spec.Stateless,
 			Rules:    []string{"mrtr-protocol-errors"},
 			Idle:     noRetry,
+			Hint:     "offer a read-only tool that requests input, or allow one: --allow-tools NAME,…",
 			Malforms: true,
 			Probe: func(t *check.T) {
 				for r := range asking.Rounds(t, 1) {
@@ -95,6 +98,7 @@ func responseProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"mrtr-extra-responses-ignored"},
 			Idle:  "no request that requests input succeeded in its second round",
+			Hint:  "offer a read-only tool that requests input, or allow one: --allow-tools NAME,…",
 			// The same request must succeed without the extra response before and after: a tool
 			// may refuse to do something twice.
 			Probe: func(t *check.T) {
@@ -123,6 +127,7 @@ func responseProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"mrtr-missing-responses-rerequested"},
 			Idle:  "no request needed the response that was left out",
+			Hint:  "offer a read-only tool that requests input, or allow one: --allow-tools NAME,…",
 			// A success shows that the response was not needed.
 			Probe: func(t *check.T) {
 				for r := range asking.Rounds(t, asking.MaxRounds) {
@@ -154,6 +159,7 @@ func responseProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"mrtr-spontaneous-responses-harmless"},
 			Idle:  "the server offers nothing that could request input",
+			Hint:  "offer a read-only tool that requests input, or allow one: --allow-tools NAME,…",
 			// A call of an unknown tool changes nothing, so that it may always be sent.
 			Probe: func(t *check.T) {
 				const most = 6

@@ -22,6 +22,7 @@ func clientJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"jsonrpc-every-request-answered"},
 			Idle:  "the server sent no request but ping",
+			Hint:  "let the client stay connected until the requests of the server have come",
 			// ping.client.answered judges pings.
 			Judge: func(j *check.J) {
 				asks, answers := transcript.ServerRequests(j)
@@ -44,6 +45,7 @@ func clientJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"jsonrpc-method-not-found"},
 			Idle:  "the client answered no request for an unknown method",
+			Hint:  "let the client stay connected until the requests of the server have come",
 			Judge: func(j *check.J) {
 				check.Each(j, answersToUnknownMethods(j), func(e wire.Entry) bool {
 					if e.Message.Kind != wire.Error {
@@ -60,6 +62,7 @@ func clientJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"jsonrpc-method-not-found-code"},
 			Idle:  "the client answered no request for an unknown method with an error",
+			Hint:  "let the client stay connected until the requests of the server have come",
 			Judge: func(j *check.J) {
 				check.Each(j, answersToUnknownMethods(j), func(e wire.Entry) bool {
 					code, ok := e.Message.ErrorCode()
@@ -77,6 +80,7 @@ func clientJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"jsonrpc-no-response-to-notification", "jsonrpc-no-error-for-bad-notification"},
 			Idle:  "the client sent nothing after a notification of the server",
+			Hint:  "let the client go on after a notification, for example list tools",
 			// A response without a usable id answers a notification only if everything that
 			// the client received could be read and every request has its own answer.
 			Judge: func(j *check.J) {
@@ -112,6 +116,7 @@ func clientJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"jsonrpc-request-id-unique-in-flight"},
 			Idle:  "the client sent no request with a usable id",
+			Hint:  "let the client open a session with {server} or {url}, and use it",
 			Judge: func(j *check.J) {
 				open := map[string]bool{}
 				for _, e := range j.Entries() {
@@ -140,6 +145,7 @@ func clientJudges() []check.Check {
 			In:    spec.Only(spec.V2025_03_26),
 			Rules: []string{"batching-initialize-not-in-batch"},
 			Idle:  "the client did not send initialize",
+			Hint:  "let the client open a session with {server} or {url}, and use it",
 			Judge: func(j *check.J) {
 				check.Each(j, j.Entries(), func(e wire.Entry) bool {
 					isInitialize := func(m wire.Message) bool { return m.Method() == "initialize" }
@@ -160,6 +166,7 @@ func clientJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"schema-request-methods"},
 			Idle:  "the client sent no request of the schema",
+			Hint:  "let the client open a session with {server} or {url}, and use it",
 			Judge: func(j *check.J) { judgeClientMethods(j, wire.Request) },
 		},
 		{
@@ -169,6 +176,7 @@ func clientJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"schema-notification-methods"},
 			Idle:  "the client sent no notification of the schema",
+			Hint:  "let the client open a session with {server} or {url}, and use it",
 			Judge: func(j *check.J) { judgeClientMethods(j, wire.Notification) },
 		},
 	}

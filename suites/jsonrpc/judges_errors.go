@@ -8,6 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
@@ -24,6 +25,8 @@ func errorJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-error-code-message"},
 			Idle:  noError,
+			Hint: "nothing has to be done: mcpcheck sends what is to be refused, and the rule applies where " +
+				"an error comes",
 			// jsonrpc.response.not-both judges an error beside a result.
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
@@ -50,6 +53,8 @@ func errorJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-error-code-integer"},
 			Idle:  noError,
+			Hint: "nothing has to be done: mcpcheck sends what is to be refused, and the rule applies where " +
+				"an error comes",
 			Judge: func(j *check.J) { judgeErrorMember(j, "code", "an integer", wire.IsInteger) },
 		},
 		{
@@ -59,6 +64,8 @@ func errorJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-error-message-string"},
 			Idle:  noError,
+			Hint: "nothing has to be done: mcpcheck sends what is to be refused, and the rule applies where " +
+				"an error comes",
 			Judge: func(j *check.J) {
 				judgeErrorMember(j, "message", "a string", func(v gjson.Result) bool { return v.Type == gjson.String })
 			},
@@ -70,6 +77,8 @@ func errorJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-error-message-concise"},
 			Idle:  noError,
+			Hint: "nothing has to be done: mcpcheck sends what is to be refused, and the rule applies where " +
+				"an error comes",
 			// The rule asks for one sentence: an empty message and one of several lines are
 			// certainly none.
 			Judge: func(j *check.J) {
@@ -95,6 +104,8 @@ func errorJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-error-has-id"},
 			Idle:  "no error with an id was sent",
+			Hint: "nothing has to be done: mcpcheck sends what is to be refused, and the rule applies where " +
+				"an error comes",
 			// An error without id breaks the rule if everything before it could be read and a
 			// request before it got no answer. With a failure status of HTTP it may refuse what
 			// was not read as a message (basic/transports#sending-messages-to-the-server).
@@ -121,6 +132,7 @@ func errorJudges() []check.Check {
 			In:    spec.Until(spec.V2025_06_18),
 			Rules: []string{"jsonrpc-error-null-id-when-unreadable"},
 			Idle:  "no error for what could not be read was sent",
+			Hint:  expect.HintOptional,
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					m := e.Message

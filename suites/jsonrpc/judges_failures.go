@@ -6,6 +6,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
@@ -21,6 +22,7 @@ func failureJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"resources-internal-error-code"},
 			Idle:  "no listed resource failed with an internal error",
+			Hint:  expect.HintOptional,
 			Judge: func(j *check.J) {
 				judgeFailureCode(j, "resources/read", func(params gjson.Result, before int) bool {
 					_, ok := listedResource(j, params.Get("uri"), before)
@@ -35,6 +37,7 @@ func failureJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"prompts-internal-error-code"},
 			Idle:  "no listed prompt failed with an internal error",
+			Hint:  expect.HintOptional,
 			Judge: func(j *check.J) {
 				judgeFailureCode(j, "prompts/get", func(params gjson.Result, before int) bool {
 					prompt, ok := listedPrompt(j, params.Get("name"), before)
@@ -49,6 +52,7 @@ func failureJudges() []check.Check {
 			In:    spec.Since(spec.V2025_03_26),
 			Rules: []string{"completion-internal-error-code"},
 			Idle:  "no completion for a listed prompt failed with an internal error",
+			Hint:  expect.HintOptional,
 			Judge: func(j *check.J) {
 				judgeFailureCode(j, "completion/complete", func(params gjson.Result, before int) bool {
 					if params.Get("ref.type").String() != "ref/prompt" {

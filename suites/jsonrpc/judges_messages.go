@@ -28,6 +28,7 @@ func envelopeJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-messages-follow-spec"},
 			Idle:  noMessage,
+			Hint:  "let the target send messages: a server answers requests, a client opens a session",
 			// The checks of the transport judge what is no JSON, and jsonrpc.response.member
 			// an object with an id and nothing else.
 			Judge: func(j *check.J) {
@@ -50,6 +51,7 @@ func envelopeJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-version-literal"},
 			Idle:  noMessage,
+			Hint:  "let the target send messages: a server answers requests, a client opens a session",
 			Judge: func(j *check.J) { judgeMember(j, "jsonrpc", isMessage) },
 		},
 		{
@@ -59,6 +61,7 @@ func envelopeJudges() []check.Check {
 			In:    spec.Since(spec.V2025_03_26),
 			Rules: []string{"jsonrpc-utf8"},
 			Idle:  noMessage,
+			Hint:  "let the target send messages: a server answers requests, a client opens a session",
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					fault := e.Message.SyntaxError
@@ -91,6 +94,7 @@ func batchJudge() check.Check {
 		In:    spec.Since(spec.V2025_06_18),
 		Rules: []string{"jsonrpc-no-batch-arrays"},
 		Idle:  noMessage,
+		Hint:  "let the target send messages: a server answers requests, a client opens a session",
 		// An array that may answer one of ours is left out: no revision states how an array
 		// is answered that may not be sent, and batching.served judges a server that serves
 		// one.

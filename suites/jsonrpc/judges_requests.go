@@ -23,6 +23,7 @@ func requestJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-method-string"},
 			Idle:  noMethod,
+			Hint:  "let the server report progress, log or send a request during a call of a read-only tool",
 			Judge: func(j *check.J) { judgeMember(j, "method", hasMethod) },
 		},
 		{
@@ -32,6 +33,7 @@ func requestJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-rpc-prefix-reserved"},
 			Idle:  noMethod,
+			Hint:  "let the server report progress, log or send a request during a call of a read-only tool",
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					if method := e.Message.Method(); strings.HasPrefix(method, "rpc.") {
@@ -48,6 +50,8 @@ func requestJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-params-object"},
 			Idle:  "no request or notification with params was sent",
+			Hint: "let the server report progress, log or send a request with params during a call of a " +
+				"read-only tool",
 			// roots.request.params judges the params of requests for roots, of which there is
 			// nothing else to judge.
 			Judge: func(j *check.J) {
@@ -64,6 +68,7 @@ func requestJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"jsonrpc-request-id-required", "jsonrpc-request-id-not-null"},
 			Idle:  "no request was sent",
+			Hint:  "offer a read-only tool that samples, elicits or requests roots",
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					if !isRequest(e.Message) {
@@ -83,6 +88,7 @@ func requestJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"jsonrpc-request-id-unique"},
 			Idle:  "no request with a usable id was sent",
+			Hint:  "offer a read-only tool that samples, elicits or requests roots",
 			// The same bytes in another exchange of HTTP are the same request: other checks
 			// judge which streams may carry it.
 			Judge: func(j *check.J) {
@@ -115,6 +121,7 @@ func requestJudges() []check.Check {
 				"streamable-http-no-server-requests",
 			},
 			Idle: noMessage,
+			Hint: "let the target send messages: a server answers requests, a client opens a session",
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					if isRequest(e.Message) {
@@ -131,6 +138,7 @@ func requestJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-notification-no-id"},
 			Idle:  "no notification was sent",
+			Hint:  "let the server report progress or send log messages during a call of a read-only tool",
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					m := e.Message

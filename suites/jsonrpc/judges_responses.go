@@ -11,6 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 )
 
 // noResponse is why judges of responses are not observed.
@@ -26,6 +27,7 @@ func responseJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-response-id-match", "jsonrpc-response-id-type-preserved"},
 			Idle:  "no response to a request was sent",
+			Hint:  expect.HintReply,
 			// An error without a usable id answers what could not be read. Where such was
 			// sent, jsonrpc.error.id.unreadable judges an error with another id.
 			// jsonrpc.id.large judges the answer to an id beyond 2^53.
@@ -56,6 +58,7 @@ func responseJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-every-request-answered"},
 			Idle:  "no response to a request was sent",
+			Hint:  expect.HintReply,
 			// The requests of an id are counted, since a third-party client may use an id
 			// again.
 			Judge: func(j *check.J) {
@@ -89,6 +92,7 @@ func responseJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-response-result-or-error", "jsonrpc-result-member"},
 			Idle:  noResponse,
+			Hint:  expect.HintReply,
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					if isBareResponse(e.Message) {
@@ -105,6 +109,7 @@ func responseJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-response-not-both"},
 			Idle:  noResponse,
+			Hint:  expect.HintReply,
 			Judge: func(j *check.J) { judgeMember(j, "result", wire.Message.IsResponse) },
 		},
 		{
@@ -114,6 +119,7 @@ func responseJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-result-object"},
 			Idle:  "no result was sent",
+			Hint:  expect.HintReply,
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					if e.Message.Kind != wire.Result {

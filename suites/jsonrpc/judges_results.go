@@ -6,6 +6,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
@@ -22,6 +23,7 @@ func resultJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"jsonrpc-result-type-required"},
 			Idle:  noResult,
+			Hint:  expect.HintReply,
 			Judge: func(j *check.J) {
 				check.Each(j, statelessResults(j), func(e wire.Entry) bool {
 					if resultType := e.Message.Result().Get("resultType"); resultType.Type != gjson.String {
@@ -38,6 +40,7 @@ func resultJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"jsonrpc-result-type-closed-set"},
 			Idle:  noResult,
+			Hint:  expect.HintReply,
 			Judge: func(j *check.J) {
 				check.Each(j, statelessResults(j), func(e wire.Entry) bool {
 					resultType := e.Message.Result().Get("resultType")
@@ -60,6 +63,7 @@ func resultJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"jsonrpc-result-type-complete", "mrtr-other-methods-forbidden", "mrtr-at-least-one"},
 			Idle:  noResult,
+			Hint:  expect.HintReply,
 			// Only three methods may ask for input (basic/patterns/mrtr#supported-requests). A
 			// result that asks names what it asks for, or the state to retry with.
 			Judge: func(j *check.J) {

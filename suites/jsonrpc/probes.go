@@ -8,6 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 )
 
 // Why probes of well-formed messages are not observed.
@@ -32,6 +33,7 @@ func messageProbes() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-id-types-accepted"},
 			Idle:  noRequestSent,
+			Hint:  expect.HintReply,
 			// jsonrpc.response.id judges an answer under another id in every session: here it
 			// counts as the answer, so that one cause is one failure.
 			Probe: func(t *check.T) {
@@ -61,6 +63,7 @@ func messageProbes() []check.Check {
 			Session: check.OwnSession,
 			Spec:    "basic/index#requests",
 			Idle:    noRequestSent,
+			Hint:    expect.HintReply,
 			// RequestId is a number of TypeScript, which holds no such integer, and readers
 			// differ on it (RFC 8259 section 6). An error without an id refuses it.
 			Probe: func(t *check.T) {
@@ -87,6 +90,7 @@ func messageProbes() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-every-request-answered"},
 			Idle:  noRequestSent,
+			Hint:  expect.HintReply,
 			// All requests are sent before an answer is read; the answers may come in any
 			// order.
 			Probe: func(t *check.T) {
@@ -107,6 +111,7 @@ func messageProbes() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-method-not-found"},
 			Idle:  noRequestSent,
+			Hint:  expect.HintReply,
 			Probe: func(t *check.T) {
 				match.Expect(t, t.Request(unknownMethod, nil)).To(match.BeError(), unknownMethod)
 				t.Saw()
@@ -119,6 +124,7 @@ func messageProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"jsonrpc-method-not-found-code"},
 			Idle:  "an unknown method was not answered with an error",
+			Hint:  expect.HintReply,
 			Probe: func(t *check.T) { probeUnknownMethodCode(t) },
 		},
 		{
@@ -128,6 +134,7 @@ func messageProbes() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"jsonrpc-method-not-found-code"},
 			Idle:  "an unknown method was not answered with an error",
+			Hint:  expect.HintReply,
 			Probe: func(t *check.T) { probeUnknownMethodCode(t) },
 		},
 		{
@@ -137,6 +144,7 @@ func messageProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"jsonrpc-method-not-found-unadvertised"},
 			Idle:  "the server declares tools, prompts and resources",
+			Hint:  "judge a server that lacks one of tools, prompts and resources",
 			// A list with entries shows a feature that is not declared: the checks of that
 			// feature judge it.
 			Probe: func(t *check.T) {
@@ -160,6 +168,7 @@ func messageProbes() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-invalid-params"},
 			Idle:  "the server serves none of resources, prompts and completions",
+			Hint:  "offer resources, prompts or completions",
 			// tools/call has rules of its own, and other checks judge that a declared method is
 			// known. The rule requires an error; the code is only advised, by the pages of the
 			// methods.
@@ -190,6 +199,7 @@ func messageProbes() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-no-response-to-notification", "jsonrpc-no-error-for-bad-notification"},
 			Idle:  noNotificationSent,
+			Hint:  expect.HintReply,
 			// No notification has an id, so that a response which names no request answers one
 			// of them.
 			Probe: func(t *check.T) {
@@ -208,6 +218,7 @@ func messageProbes() []check.Check {
 			In:    spec.Every,
 			Spec:  "basic/index#notifications",
 			Idle:  noNotificationSent,
+			Hint:  expect.HintReply,
 			Probe: func(t *check.T) {
 				sendUnusualNotifications(t)
 				t.Survives("a notification that is unknown or malformed")

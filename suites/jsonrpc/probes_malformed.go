@@ -8,6 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
 
@@ -25,6 +26,7 @@ func malformedProbes() []check.Check {
 			Rules:    []string{"jsonrpc-parse-error"},
 			Malforms: true,
 			Idle:     noMalformedSent,
+			Hint:     expect.HintReply,
 			// The text is invalid, not truncated: a reader that ignores newlines would take
 			// truncated JSON for the beginning of the next message, and wait. Other checks judge
 			// the id of the answer.
@@ -53,6 +55,7 @@ func malformedProbes() []check.Check {
 			Rules:    []string{"jsonrpc-invalid-request"},
 			Malforms: true,
 			Idle:     noMalformedSent,
+			Hint:     expect.HintReply,
 			Probe: func(t *check.T) {
 				const want = "an error, ideally -32600"
 				for _, edit := range []struct{ what, old, new string }{
@@ -84,6 +87,7 @@ func malformedProbes() []check.Check {
 			Spec:     "basic/index#requests",
 			Malforms: true,
 			Idle:     noMalformedSent,
+			Hint:     expect.HintReply,
 			// The server may refuse the request, serve it or drop it.
 			Probe: func(t *check.T) {
 				t.Send(t.Frame(wire.ID{Raw: t.NextID().Raw + ".5"}, t.Facts.BarrierMethod, nil))
@@ -122,6 +126,7 @@ func malformedProbes() []check.Check {
 			Rules:    []string{"jsonrpc-case-sensitive-members"},
 			Malforms: true,
 			Idle:     noMalformedSent,
+			Hint:     expect.HintReply,
 			// Only a result shows that the server ignored the case: it need not answer a
 			// request whose member method is misspelled.
 			Probe: func(t *check.T) {

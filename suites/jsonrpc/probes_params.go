@@ -5,6 +5,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
@@ -23,6 +24,7 @@ func paramsProbes() []check.Check {
 			Rules:    []string{"jsonrpc-invalid-params-code"},
 			Malforms: true,
 			Idle:     "no request with params of the wrong type was answered with an error",
+			Hint:     expect.HintReply,
 			// Error -32600, that the request as a whole is invalid, is accepted too, and over
 			// HTTP one about the headers that repeat the params. Other checks judge a result.
 			Probe: func(t *check.T) {
@@ -47,6 +49,7 @@ func paramsProbes() []check.Check {
 			Spec:     "basic/index#messages",
 			Malforms: true,
 			Idle:     noIllTypedSent,
+			Hint:     "offer resources, prompts or completions",
 			// Over HTTP a status of 4xx is an answer.
 			Probe: func(t *check.T) {
 				for _, p := range illTypedParams(t) {

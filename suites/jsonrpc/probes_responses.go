@@ -8,6 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 )
 
 // noResponseSent is why probes of responses of the client are not observed.
@@ -27,6 +28,7 @@ func responseProbes() []check.Check {
 			Session: check.NoCapabilities,
 			Rules:   []string{"jsonrpc-response-id-match"},
 			Idle:    noResponseSent,
+			Hint:    expect.HintReply,
 			Probe:   func(t *check.T) { forbidAnswers(t, unrequestedResult) },
 		},
 		{
@@ -38,6 +40,7 @@ func responseProbes() []check.Check {
 			Session: check.NoCapabilities,
 			Rules:   []string{"jsonrpc-response-id-match"},
 			Idle:    noResponseSent,
+			Hint:    expect.HintReply,
 			Probe:   func(t *check.T) { forbidAnswers(t, unrequestedError) },
 		},
 		{
@@ -48,6 +51,7 @@ func responseProbes() []check.Check {
 			Session: check.NoCapabilities,
 			Spec:    "basic/index#responses",
 			Idle:    noResponseSent,
+			Hint:    expect.HintReply,
 			Probe: func(t *check.T) {
 				sendUnrequested(t, unrequestedResult)
 				sendUnrequested(t, unrequestedError)

@@ -18,6 +18,7 @@ func clientCapabilityJudges() []check.Check {
 		In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
 		Rules: []string{"lifecycle-only-negotiated-capabilities"},
 		Idle:  "the client requested no feature that a server declares",
+		Hint:  "let the client use a feature that the server declares, such as tools",
 		// In the stateless era a client need not ask for the capabilities of the server:
 		// only requests after an answer that declares them are judged.
 		Judge: func(j *check.J) {

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
@@ -30,6 +31,7 @@ func openingJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"lifecycle-initialize-first"},
 			Idle:  "initialize was not answered with a result",
+			Hint:  expect.HintReply,
 			// Progress may be that of initialize itself. Before initialize is sent, nothing
 			// is known of the session.
 			Judge: func(j *check.J) {
@@ -63,6 +65,7 @@ func openingJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"lifecycle-server-initialize-response", "lifecycle-initialize-result-types"},
 			Idle:  "initialize was not answered with a result",
+			Hint:  expect.HintReply,
 			// Other checks judge the members of capabilities and serverInfo.
 			Judge: func(j *check.J) {
 				check.Each(j, transcript.ResultsOf(j, "initialize"), func(e wire.Entry) bool {
@@ -92,6 +95,7 @@ func openingJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"lifecycle-implementation-fields"},
 			Idle:  "no result has a serverInfo",
+			Hint:  "name the server in serverInfo",
 			Judge: func(j *check.J) {
 				results := transcript.ResultsOf(j, "initialize")
 				if j.Facts.Stateless {
@@ -116,6 +120,7 @@ func openingJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"lifecycle-server-info-meta", "discover-server-info"},
 			Idle:  "the server sent no result",
+			Hint:  "name the server in serverInfo",
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					if e.Message.Kind != wire.Result || e.Message.FormatError() != nil ||
@@ -143,6 +148,7 @@ func endingJudges() []check.Check {
 			On:    transport.OnStdio, // a server over HTTP goes on when a client leaves
 			Rules: []string{"lifecycle-stdio-server-exit-on-eof"},
 			Idle:  noShutdown,
+			Hint:  "answer every request, and let mcpcheck start the server: -- COMMAND",
 			Judge: func(j *check.J) { judgeExit(j) },
 		},
 		{
@@ -154,6 +160,7 @@ func endingJudges() []check.Check {
 			On:    transport.OnStdio, // a server over HTTP goes on when a client leaves
 			Spec:  "basic/lifecycle#stdio",
 			Idle:  noShutdown,
+			Hint:  "answer every request, and let mcpcheck start the server: -- COMMAND",
 			// The clause has steps for the client alone.
 			Judge: func(j *check.J) { judgeExit(j) },
 		},

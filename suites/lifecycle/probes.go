@@ -6,6 +6,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
@@ -21,6 +22,7 @@ func probes() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"lifecycle-base-required", "lifecycle-server-initialize-response"},
 			Idle:  "no session was opened",
+			Hint:  expect.HintReply,
 			// No check runs if no session could be opened, and the failure is reported under
 			// this check: here the opening of the session is the evidence.
 			Probe: func(t *check.T) {
@@ -39,6 +41,7 @@ func probes() []check.Check {
 			Malforms: true,
 			Rules:    []string{"lifecycle-initialize-missing-params-rejected"},
 			Idle:     "no initialize was answered",
+			Hint:     expect.HintReply,
 			// Error -32600, that the request as a whole is invalid, is accepted too, and over
 			// HTTP any status of 4xx. The probe ends at the first result: then the server is
 			// in a session.
@@ -68,6 +71,7 @@ func probes() []check.Check {
 			Session: check.UnopenedSession,
 			Rules:   []string{"lifecycle-server-waits-for-initialized"},
 			Idle:    "no initialize was answered",
+			Hint:    expect.HintReply,
 			// The client declares all capabilities, so that a server which wants to send it
 			// requests may do so, and the server answers a ping before notifications/initialized.
 			Probe: func(t *check.T) {
@@ -120,6 +124,7 @@ func probes() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"lifecycle-respect-declared-capabilities"},
 			Idle:  "the server declares none of the capabilities that have a list",
+			Hint:  "declare tools, prompts or resources",
 			// Any answer shows that the method exists, except that it is unknown; the checks
 			// of each page judge the answer.
 			Probe: func(t *check.T) {

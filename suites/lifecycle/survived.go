@@ -4,6 +4,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
@@ -20,6 +21,7 @@ func survivalJudges() []check.Check {
 			Spec:        "basic/lifecycle#initialization",
 			ChargedWith: "initialize",
 			Idle:        "no initialize had a result",
+			Hint:        expect.HintReply,
 			Judge: func(j *check.J) {
 				for range transcript.ResultsOf(j, "initialize") {
 					j.Saw()
@@ -34,6 +36,7 @@ func survivalJudges() []check.Check {
 			Spec:        "basic/lifecycle#initialization",
 			ChargedWith: "notifications/initialized",
 			Idle:        "nothing was answered after notifications/initialized",
+			Hint:        expect.HintReply,
 			Judge: func(j *check.J) {
 				open := false
 				for _, e := range j.Entries() {

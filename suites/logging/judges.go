@@ -28,6 +28,7 @@ func messageJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"logging-capability-declared"},
 			Idle:  noMessage,
+			Hint:  "offer a read-only tool that sends log messages, or allow one: --allow-tools NAME,…",
 			// A transcript without the opening does not show what the server declares.
 			Judge: func(j *check.J) {
 				if !j.Capabilities(wire.Server).Exists() {
@@ -48,6 +49,7 @@ func messageJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"logging-message-params"},
 			Idle:  noMessage,
+			Hint:  "offer a read-only tool that sends log messages, or allow one: --allow-tools NAME,…",
 			Judge: func(j *check.J) {
 				transcript.Scope{Definitions: []string{"LoggingMessageNotification"}, Elsewhere: []string{
 					"/params/level", // logging.message.level
@@ -61,6 +63,7 @@ func messageJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"logging-level-enum", "logging-message-params"},
 			Idle:  noMessage,
+			Hint:  "offer a read-only tool that sends log messages, or allow one: --allow-tools NAME,…",
 			Judge: func(j *check.J) {
 				check.Each(j, logMessages(j), func(m logMessage) bool {
 					switch level := m.params.Get("level"); {
@@ -80,6 +83,7 @@ func messageJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"logging-no-credentials"},
 			Idle:  noMessage,
+			Hint:  "offer a read-only tool that sends log messages, or allow one: --allow-tools NAME,…",
 			Judge: func(j *check.J) {
 				check.Each(j, logMessages(j), func(m logMessage) bool {
 					for _, text := range texts(m.params.Get("data")) {
@@ -100,6 +104,7 @@ func messageJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"logging-rate-limit-server", "logging-rate-limit"},
 			Idle:  noMessage,
+			Hint:  "offer a read-only tool that sends log messages, or allow one: --allow-tools NAME,…",
 			Judge: func(j *check.J) { transcript.JudgeRate(j, "notifications/message") },
 		},
 		{
@@ -109,6 +114,7 @@ func messageJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"logging-on-request-stream-only"},
 			Idle:  noMessage,
+			Hint:  "offer a read-only tool that sends log messages, or allow one: --allow-tools NAME,…",
 			// On stdio the subscription id in _meta shows the stream of a notification
 			// (basic/patterns/subscriptions#receiving-notifications).
 			Judge: func(j *check.J) {

@@ -19,6 +19,7 @@ func requestJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"logging-opt-in-required"},
 			Idle:  "the server did not both log a call with a log level and answer one without",
+			Hint:  "offer a read-only tool that sends log messages, or allow one: --allow-tools NAME,…",
 			// Silence is evidence only of a server that does log on request.
 			Judge: func(j *check.J) {
 				all, logs := requestLogOf(j), false
@@ -40,6 +41,7 @@ func requestJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"logging-request-level-threshold"},
 			Idle:  noRequestedMessage,
+			Hint:  "offer a read-only tool that sends log messages, or allow one: --allow-tools NAME,…",
 			Judge: func(j *check.J) {
 				check.Each(j, requestLogOf(j).messages, func(m requestMessage) bool {
 					if m.is == belowLevel {
@@ -58,6 +60,7 @@ func requestJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"logging-before-response"},
 			Idle:  noRequestedMessage,
+			Hint:  "offer a read-only tool that sends log messages, or allow one: --allow-tools NAME,…",
 			Judge: func(j *check.J) {
 				check.Each(j, requestLogOf(j).messages, func(m requestMessage) bool {
 					if m.is == afterAnswer {

@@ -21,6 +21,7 @@ func probes() []check.Check {
 			Needs: "logging",
 			Rules: []string{"logging-all-levels-accepted"},
 			Idle:  "no level was set",
+			Hint:  "declare logging, and accept logging/setLevel",
 			Probe: func(t *check.T) {
 				for _, a := range setLevels(t) {
 					if a.Err != nil {
@@ -40,6 +41,7 @@ func probes() []check.Check {
 			Needs: "logging",
 			Rules: []string{"logging-set-level-empty-result"},
 			Idle:  "no logging/setLevel was answered with a result",
+			Hint:  "declare logging, and accept logging/setLevel",
 			Probe: func(t *check.T) {
 				for _, a := range setLevels(t) {
 					if !a.Succeeded() {
@@ -64,6 +66,7 @@ func probes() []check.Check {
 			Needs:    "logging",
 			Rules:    []string{"logging-invalid-level-code"},
 			Idle:     "the server accepts no level",
+			Hint:     "declare logging, and accept logging/setLevel",
 			Malforms: true,
 			// An error shows that the server validates levels only if it accepts a valid one.
 			Probe: func(t *check.T) {
@@ -85,6 +88,7 @@ func probes() []check.Check {
 			Needs:    "logging",
 			Rules:    []string{"logging-unknown-request-level-32602"},
 			Idle:     "no such request was sent",
+			Hint:     "declare logging",
 			Malforms: true,
 			Probe: func(t *check.T) {
 				for _, level := range []any{"verbose", "DEBUG", 3} {

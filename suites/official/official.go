@@ -2,6 +2,7 @@
 package official
 
 import (
+	"cmp"
 	"maps"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
@@ -20,6 +21,7 @@ func Checks() []check.Check {
 	)
 	for i := range all {
 		all[i].Profile = "official"
+		all[i].Hint = cmp.Or(all[i].Hint, "offer what the contract names, or run without --profile official")
 	}
 	return all
 }

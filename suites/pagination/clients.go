@@ -25,6 +25,7 @@ func clientJudges() []check.Check {
 				"pagination-cursor-unmodified", "pagination-cursor-not-persisted",
 			},
 			Idle: "the client sent no cursor",
+			Hint: "let the client list all tools, prompts or resources: it follows nextCursor",
 			Judge: func(j *check.J) {
 				returned := map[string]map[string]bool{} // by method
 				for _, e := range j.Entries() {
@@ -50,6 +51,7 @@ func clientJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"pagination-empty-cursor-valid"},
 			Idle:  "no client that follows cursors received an empty one",
+			Hint:  "let the client list all tools, prompts or resources: it follows nextCursor",
 			// Only a client that followed a non-empty cursor of the list before is known
 			// to follow cursors at all.
 			Judge: func(j *check.J) {

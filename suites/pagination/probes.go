@@ -29,6 +29,7 @@ func probes() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-every-request-answered"},
 			Idle:  "the server declares nothing that has a list",
+			Hint:  "declare tools, prompts or resources",
 			// An error is an answer too: other checks judge whether it is the right one.
 			Probe: func(t *check.T) {
 				for _, l := range offer.Lists(t) {
@@ -186,6 +187,7 @@ func probes() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"pagination-server-invalid-cursor-graceful"},
 			Idle:  noList,
+			Hint:  "answer a list, such as tools/list",
 			Probe: func(t *check.T) {
 				for _, c := range invalidCursors(t) {
 					if c.reply.Err != nil {
@@ -205,6 +207,7 @@ func probes() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"pagination-invalid-cursor-code"},
 			Idle:  noSuchAnswer,
+			Hint:  "answer a list, such as tools/list",
 			Probe: func(t *check.T) {
 				for _, c := range invalidCursors(t) {
 					if !c.surely && c.reply.Succeeded() {

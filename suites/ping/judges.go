@@ -6,6 +6,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
@@ -19,6 +20,7 @@ func judges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"ping-no-params"},
 			Idle:  "the server sent no ping",
+			Hint:  expect.HintOptional,
 			Judge: func(j *check.J) { judgeParams(j) },
 		},
 		{
@@ -28,6 +30,7 @@ func judges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"ping-not-excessive"},
 			Idle:  "the server did not send two pings",
+			Hint:  expect.HintOptional,
 			// A frame without a time says nothing about the rate.
 			Judge: func(j *check.J) {
 				var at []time.Duration

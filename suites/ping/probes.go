@@ -5,6 +5,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 )
 
 // probes returns the probes of basic/utilities/ping, which 2026-07-28 removed.
@@ -17,6 +18,7 @@ func probes() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"ping-respond"},
 			Idle:  "no ping was sent",
+			Hint:  expect.HintReply,
 			// The page shows a ping without params; the schema allows empty params and _meta.
 			Probe: func(t *check.T) {
 				for _, params := range []check.Params{nil, {}, {"_meta": check.Params{}}} {
@@ -38,6 +40,7 @@ func probes() []check.Check {
 			Session: check.UnopenedSession,
 			Spec:    "basic/lifecycle#initialization",
 			Idle:    "no ping was sent",
+			Hint:    expect.HintReply,
 			Probe: func(t *check.T) {
 				match.Expect(t, t.Request("ping", nil)).To(match.BeResult(), "ping before initialize")
 				m := t.Request("initialize", check.InitializeParams(string(t.Rev)))

@@ -3,6 +3,7 @@ package ping
 import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
@@ -19,6 +20,7 @@ func survivalJudges() []check.Check {
 			Spec:        "basic/utilities/ping#behavior-requirements",
 			ChargedWith: "ping",
 			Idle:        "no ping had a result",
+			Hint:        expect.HintReply,
 			Judge: func(j *check.J) {
 				for range transcript.ResultsOf(j, "ping") {
 					j.Saw()

@@ -4,6 +4,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/toolcalls"
 )
 
@@ -18,6 +19,7 @@ func probes() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"progress-token-type"},
 			Idle:  "no request with a progress token was sent",
+			Hint:  expect.HintReply,
 			// The request is one that any server answers, too short to report progress on.
 			// Since 2026-07-28 the rule binds clients alone.
 			Probe: func(t *check.T) {
@@ -43,6 +45,7 @@ func probes() []check.Check {
 			Needs: "tools",
 			Rules: []string{"progress-token-echo"},
 			Idle:  "no progress was reported on one of the two calls",
+			Hint:  "offer a read-only tool that reports progress, or allow one: --allow-tools NAME,…",
 			// The token of one call is a number and that of the other is the string of its
 			// digits. A server that keeps both in one table reports twice as often under one
 			// of them.
@@ -76,6 +79,7 @@ func probes() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"progress-unknown-token-tolerated"},
 			Idle:  "no such notification was sent",
+			Hint:  expect.HintReply,
 			// A notification has no answer, and a receiver may have forgotten a token when
 			// the notification arrives.
 			Probe: func(t *check.T) {

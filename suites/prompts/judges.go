@@ -36,6 +36,7 @@ func judgesOfLists() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"prompts-list-result"},
 			Idle:  noList,
+			Hint:  "offer prompts, and answer prompts/list",
 			Judge: func(j *check.J) { transcript.JudgeShape(j, "ListPromptsResult", "", []string{"/prompts"}) },
 		},
 		{

@@ -31,6 +31,7 @@ func probes() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"prompts-capability-declared"},
 			Idle:  noList,
+			Hint:  "offer prompts, and answer prompts/list",
 			Probe: func(t *check.T) { expect.OfferedIsDeclared(t, offer.PromptsList) },
 		},
 		{
@@ -41,6 +42,7 @@ func probes() []check.Check {
 			Needs: "prompts",
 			Rules: []string{"prompts-list-answered"},
 			Idle:  noList,
+			Hint:  "offer prompts, and answer prompts/list",
 			Probe: func(t *check.T) { expect.ListAnswered(t, offer.PromptsList) },
 		},
 		{
@@ -51,6 +53,7 @@ func probes() []check.Check {
 			Needs: "prompts",
 			Rules: []string{"prompts-list-not-per-connection"},
 			Idle:  noList,
+			Hint:  "offer prompts, and answer prompts/list",
 			Probe: func(t *check.T) { expect.ListedEverywhere(t, offer.PromptsList) },
 		},
 		{
@@ -61,6 +64,7 @@ func probes() []check.Check {
 			Needs: "prompts",
 			Spec:  "server/prompts#listing-prompts",
 			Idle:  noList,
+			Hint:  "offer prompts, and answer prompts/list",
 			Probe: func(t *check.T) { expect.ListSucceeds(t, offer.PromptsList) },
 		},
 		{
@@ -109,6 +113,7 @@ func probes() []check.Check {
 			Needs: "prompts",
 			Rules: []string{"prompts-invalid-name-code"},
 			Idle:  "no prompt that does not exist was requested",
+			Hint:  "offer prompts, and answer prompts/list",
 			Probe: func(t *check.T) {
 				m := t.Request("prompts/get", check.Params{"name": offer.UnknownPrompt})
 				match.Expect(t, m).To(match.BeError(spec.InvalidParams), "prompts/get for a prompt that does not exist")

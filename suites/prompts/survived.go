@@ -20,6 +20,7 @@ func survivalJudges() []check.Check {
 			Spec:        "server/prompts#listing-prompts",
 			ChargedWith: "prompts/list",
 			Idle:        "no prompts/list had a result",
+			Hint:        "offer prompts, and answer prompts/list",
 			Judge: func(j *check.J) {
 				for range transcript.ResultsOf(j, "prompts/list") {
 					j.Saw()
@@ -36,6 +37,7 @@ func survivalJudges() []check.Check {
 			Spec:        "server/prompts#getting-a-prompt",
 			ChargedWith: "prompts/get",
 			Idle:        "no prompts/get had a result",
+			Hint:        "offer a prompt",
 			Judge: func(j *check.J) {
 				for range transcript.ResultsOf(j, "prompts/get") {
 					j.Saw()

@@ -37,6 +37,7 @@ func judgesOfResources() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"resources-list-result"},
 			Idle:  noList,
+			Hint:  "offer resources, and answer resources/list",
 			Judge: func(j *check.J) { transcript.JudgeShape(j, "ListResourcesResult", "", []string{"/resources"}) },
 		},
 		{
@@ -112,6 +113,7 @@ func judgesOfTemplates() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"resources-templates-list-result"},
 			Idle:  "the server returned no list of resource templates",
+			Hint:  "offer a resource template",
 			Judge: func(j *check.J) {
 				transcript.JudgeShape(j, "ListResourceTemplatesResult", "", []string{"/resourceTemplates"})
 			},

@@ -32,6 +32,7 @@ func probesOfLists() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"resources-capability-declared"},
 			Idle:  noList,
+			Hint:  "offer resources, and answer resources/list",
 			Probe: func(t *check.T) { expect.OfferedIsDeclared(t, offer.ResourcesList, offer.TemplatesList) },
 		},
 		{
@@ -42,6 +43,7 @@ func probesOfLists() []check.Check {
 			Needs: "resources",
 			Rules: []string{"resources-list-answered"},
 			Idle:  noList,
+			Hint:  "offer resources, and answer resources/list",
 			Probe: func(t *check.T) { expect.ListAnswered(t, offer.ResourcesList) },
 		},
 		{
@@ -52,6 +54,7 @@ func probesOfLists() []check.Check {
 			Needs: "resources",
 			Rules: []string{"resources-list-not-per-connection"},
 			Idle:  noList,
+			Hint:  "offer resources, and answer resources/list",
 			Probe: func(t *check.T) { expect.ListedEverywhere(t, offer.ResourcesList) },
 		},
 		{
@@ -62,6 +65,7 @@ func probesOfLists() []check.Check {
 			Needs: "resources",
 			Spec:  "server/resources#listing-resources",
 			Idle:  noList,
+			Hint:  "offer resources, and answer resources/list",
 			Probe: func(t *check.T) { expect.ListSucceeds(t, offer.ResourcesList) },
 		},
 		{
@@ -73,6 +77,7 @@ func probesOfLists() []check.Check {
 			Needs: "resources",
 			Spec:  "server/resources#resource-templates",
 			Idle:  "the server returned no list of templates",
+			Hint:  "offer a resource template",
 			Probe: func(t *check.T) {
 				if r := t.Try(offer.TemplatesList.Method, nil); r.Err == nil && !expect.IsRefusedByHTTP(r.Entry) {
 					match.Expect(t, r).To(match.BeResult(),

@@ -31,6 +31,7 @@ func probesOfPaths() []check.Check {
 			Needs: "resources",
 			Rules: []string{"resources-path-traversal"},
 			Idle:  "the server refused no path that leads out of its files",
+			Hint:  "list a file:// resource of a file on this machine",
 			// The body creates a file that no server offers, and requests it by paths that
 			// begin in a folder of the server. A server that reads it by its plain URI
 			// offers the whole disk.

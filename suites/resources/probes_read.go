@@ -30,6 +30,7 @@ func probesOfMissing() []check.Check {
 			Needs: "resources",
 			Rules: []string{"resources-not-found-32602"},
 			Idle:  noMissing,
+			Hint:  "refuse what cannot be read with an error",
 			Probe: func(t *check.T) { probeMissing(t) },
 		},
 		{
@@ -40,6 +41,7 @@ func probesOfMissing() []check.Check {
 			Needs: "resources",
 			Rules: []string{"resources-not-found-code"},
 			Idle:  noMissing,
+			Hint:  "refuse what cannot be read with an error",
 			Probe: func(t *check.T) { probeMissing(t) },
 		},
 		{
@@ -50,6 +52,7 @@ func probesOfMissing() []check.Check {
 			Needs: "resources",
 			Rules: []string{"resources-not-found-no-empty-contents"},
 			Idle:  noMissing,
+			Hint:  "refuse what cannot be read with an error",
 			Probe: func(t *check.T) {
 				match.Expect(t, readMissing(t)).To(match.BeError(), "resources/read for a resource that does not exist")
 				t.Saw()
@@ -70,6 +73,7 @@ func probesOfURIs() []check.Check {
 			Malforms: true,
 			Rules:    []string{"resources-read-missing-uri-32602"},
 			Idle:     "resources/read without uri was not answered with an error about it",
+			Hint:     "refuse what cannot be read with an error",
 			// jsonrpc.params.invalid judges whether the answer is an error at all. Over HTTP
 			// the server may validate first the header that repeats the uri
 			// (basic/transports/streamable-http#server-validation).
@@ -95,6 +99,7 @@ func probesOfURIs() []check.Check {
 			Malforms: true,
 			Spec:     "server/resources#security-considerations",
 			Idle:     "no text that is not a URI was sent",
+			Hint:     "refuse what cannot be read with an error",
 			Probe: func(t *check.T) {
 				for _, r := range readNonURIs(t) {
 					if r.Err != nil {
@@ -115,6 +120,7 @@ func probesOfURIs() []check.Check {
 			Malforms: true,
 			Spec:     "server/resources#error-handling",
 			Idle:     "no text that is not a URI was answered with an error",
+			Hint:     "refuse what cannot be read with an error",
 			// The page gives -32603 to internal errors, and no code to this cause: it may be an
 			// invalid parameter, a resource that does not exist, or a code of the application.
 			Probe: func(t *check.T) {
@@ -137,6 +143,7 @@ func probesOfURIs() []check.Check {
 			Malforms: true,
 			Rules:    []string{"resources-validate-uris"},
 			Idle:     "the server refused no text that is not a URI",
+			Hint:     "refuse what cannot be read with an error",
 			// Any error is a refusal, and empty contents show nothing. A text that the
 			// server lists, or that a template of it matches, is offered, URI or not.
 			Probe: func(t *check.T) {

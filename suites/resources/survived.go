@@ -20,6 +20,7 @@ func survivalJudges() []check.Check {
 			Spec:        "server/resources#listing-resources",
 			ChargedWith: "resources/list",
 			Idle:        "no resources/list had a result",
+			Hint:        "offer resources, and answer resources/list",
 			Judge: func(j *check.J) {
 				for range transcript.ResultsOf(j, "resources/list") {
 					j.Saw()
@@ -36,6 +37,7 @@ func survivalJudges() []check.Check {
 			Spec:        "server/resources#resource-templates",
 			ChargedWith: "resources/templates/list",
 			Idle:        "no resources/templates/list had a result",
+			Hint:        "offer a resource template",
 			Judge: func(j *check.J) {
 				for range transcript.ResultsOf(j, "resources/templates/list") {
 					j.Saw()
@@ -52,6 +54,7 @@ func survivalJudges() []check.Check {
 			Spec:        "server/resources#reading-resources",
 			ChargedWith: "resources/read",
 			Idle:        "no resources/read had a result",
+			Hint:        "offer resources, and answer resources/list",
 			Judge: func(j *check.J) {
 				for range transcript.ResultsOf(j, "resources/read") {
 					j.Saw()
@@ -68,6 +71,7 @@ func survivalJudges() []check.Check {
 			Spec:        "server/resources#subscriptions",
 			ChargedWith: "resources/subscribe",
 			Idle:        "no resources/subscribe had a result",
+			Hint:        "declare resources.subscribe, and list a resource",
 			Judge: func(j *check.J) {
 				for range transcript.ResultsOf(j, "resources/subscribe") {
 					j.Saw()
@@ -84,6 +88,7 @@ func survivalJudges() []check.Check {
 			Spec:        "server/resources#subscriptions",
 			ChargedWith: "resources/unsubscribe",
 			Idle:        "no resources/unsubscribe had a result",
+			Hint:        "declare resources.subscribe, and list a resource",
 			Judge: func(j *check.J) {
 				for range transcript.ResultsOf(j, "resources/unsubscribe") {
 					j.Saw()

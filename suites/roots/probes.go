@@ -28,6 +28,7 @@ func probes() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"roots-server-handles-list-changes"},
 			Idle:  noChange,
+			Hint:  "offer a read-only tool that requests roots, or allow one: --allow-tools NAME,…",
 			Probe: func(t *check.T) {
 				t.Notify("notifications/roots/list_changed", nil)
 				t.Survives("notifications/roots/list_changed")
@@ -41,6 +42,7 @@ func probes() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"roots-server-relists"},
 			Idle:  noChange,
+			Hint:  "offer a read-only tool that requests roots, or allow one: --allow-tools NAME,…",
 			// A server that keeps no roots may request them when it needs them: it never uses
 			// old ones.
 			Probe: func(t *check.T) {
@@ -69,6 +71,7 @@ func probes() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"roots-server-handles-unavailable"},
 			Idle:  noRequest,
+			Hint:  "offer a read-only tool that requests roots, or allow one: --allow-tools NAME,…",
 			Probe: func(t *check.T) {
 				a := asking.TriggersFor(t, asking.ListRoots)[0]
 				for _, list := range [][]any{session.RootsResult()["roots"].([]any), {}, {}} {
@@ -93,6 +96,7 @@ func probes() []check.Check {
 			Needs: "tools",
 			Rules: []string{"roots-server-respects-boundaries", "roots-server-boundaries-guideline"},
 			Idle:  noRefusal,
+			Hint:  "offer a read-only tool that reads files below the roots of the client, and refuses others",
 			Probe: func(t *check.T) {
 				expectRefused(t, func(inside, outside string) string { return outside })
 			},
@@ -105,6 +109,7 @@ func probes() []check.Check {
 			Needs: "tools",
 			Rules: []string{"roots-server-validates-paths"},
 			Idle:  noRefusal,
+			Hint:  "offer a read-only tool that reads files below the roots of the client, and refuses others",
 			Probe: func(t *check.T) {
 				expectRefused(t, func(inside, outside string) string {
 					return filepath.Dir(inside) + "/../" + filepath.Base(filepath.Dir(outside)) + "/" +
@@ -119,6 +124,7 @@ func probes() []check.Check {
 			In:    spec.Handshake,
 			Spec:  "client/roots#error-handling",
 			Idle:  noRequest,
+			Hint:  "offer a read-only tool that requests roots, or allow one: --allow-tools NAME,…",
 			Probe: func(t *check.T) {
 				expect.SurvivesUnexpectedAnswers(t, asking.ListRoots)
 				t.Saw()

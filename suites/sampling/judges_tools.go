@@ -20,6 +20,7 @@ func toolJudges() []check.Check {
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"sampling-tool-result-only"},
 			Idle:  "no message that the server sent holds a result of a tool",
+			Hint:  "offer a read-only tool that samples again with the uses and results of tools",
 			Judge: func(j *check.J) {
 				for _, a := range transcript.InputRequests(j, createMessage) {
 					check.Each(j, a.Params().Member("messages").Items(), func(message transcript.Part) bool {
@@ -41,6 +42,7 @@ func toolJudges() []check.Check {
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"sampling-tool-use-balanced"},
 			Idle:  "no message that the server sent holds a use of a tool",
+			Hint:  "offer a read-only tool that samples again with the uses and results of tools",
 			Judge: func(j *check.J) {
 				for _, a := range transcript.InputRequests(j, createMessage) {
 					messages := a.Params().Member("messages").Items()
@@ -75,6 +77,7 @@ func toolJudges() []check.Check {
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"sampling-tool-result-output-schema"},
 			Idle:  "no message that the server sent holds a structured result of a tool with an outputSchema",
+			Hint:  "offer a read-only tool that samples again with the uses and results of tools",
 			// A result names its use, and the use its tool. A schema that cannot be compiled is
 			// left out.
 			Judge: func(j *check.J) {

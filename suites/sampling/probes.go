@@ -22,6 +22,7 @@ func probes() []check.Check {
 			In:       spec.Every,
 			Rules:    []string{"sampling-validate-content"},
 			Idle:     "no result shows whether the server used what the client sampled",
+			Hint:     "offer a read-only tool that samples and returns what the client sampled",
 			Malforms: true,
 			// Any form of refusal is right. sampling.answers.survived judges a missing answer.
 			Probe: func(t *check.T) {
@@ -58,6 +59,7 @@ func probes() []check.Check {
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"sampling-iteration-limits"},
 			Idle:  noToolLoop,
+			Hint:  "offer a read-only tool that samples with tools",
 			Probe: func(t *check.T) {
 				for _, a := range asking.TriggersFor(t, asking.CreateMessage) {
 					if !a.RequestsOf(asking.CreateMessage)[0].Params.Get("tools.0").IsObject() {
@@ -94,6 +96,7 @@ func probes() []check.Check {
 			In:       spec.Handshake,
 			Spec:     "client/sampling#error-handling",
 			Idle:     "the server sent no sampling/createMessage",
+			Hint:     "offer a read-only tool that samples, or allow one: --allow-tools NAME,…",
 			Malforms: true,
 			Probe: func(t *check.T) {
 				expect.SurvivesUnexpectedAnswers(t, asking.CreateMessage)

@@ -101,6 +101,7 @@ func contentJudges() []check.Check {
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"schema-tool-use-content"},
 			Idle:  "the server sent no tool use in a request for sampling",
+			Hint:  "offer a read-only tool that samples again with the uses and results of tools",
 			Judge: func(j *check.J) { judgeBlocks(j, "tool_use", "ToolUseContent", "") },
 		},
 		{
@@ -110,6 +111,7 @@ func contentJudges() []check.Check {
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"schema-tool-result-content"},
 			Idle:  "the server sent no tool result in a request for sampling",
+			Hint:  "offer a read-only tool that samples again with the uses and results of tools",
 			Judge: func(j *check.J) {
 				for _, c := range transcript.Contents(j) {
 					used := map[string]bool{} // ids of tool uses

@@ -31,6 +31,7 @@ func metaJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"schema-meta-object"},
 			Idle:  "the server sent no _meta",
+			Hint:  "send _meta in a result or a message",
 			Judge: func(j *check.J) {
 				check.Each(j, metaValues(j), func(m transcript.Member) bool {
 					if !m.Value.IsObject() {
@@ -83,6 +84,7 @@ func metaJudges() []check.Check {
 			In:    withGrammar,
 			Rules: []string{"schema-meta-name"},
 			Idle:  "no _meta key of the server has a name",
+			Hint:  "send a _meta key with a name",
 			Judge: func(j *check.J) {
 				check.Each(j, metaKeys(j), func(k metaKey) bool {
 					if k.name != "" && !metaName.MatchString(k.name) {
@@ -99,6 +101,7 @@ func metaJudges() []check.Check {
 			In:    withGrammar,
 			Rules: []string{"schema-meta-reserved-prefix"},
 			Idle:  "the server sent no _meta key",
+			Hint:  "send _meta in a result or a message",
 			Judge: func(j *check.J) {
 				check.Each(j, metaKeys(j), func(k metaKey) bool {
 					switch {
@@ -140,6 +143,7 @@ func metaJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"schema-meta-trace-format"},
 			Idle:  "the server sent no trace context in _meta",
+			Hint:  "send traceparent, tracestate or baggage in _meta",
 			// The formats are those of https://www.w3.org/TR/trace-context/ and
 			// https://www.w3.org/TR/baggage/.
 			Judge: func(j *check.J) {

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/opening"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
@@ -31,6 +32,7 @@ func metaProbes() []check.Check {
 			Malforms: true,
 			Rules:    []string{"lifecycle-meta-missing-rejected", "lifecycle-stateless-no-prior-context"},
 			Idle:     noIncompleteRequest,
+			Hint:     expect.HintReply,
 			// The shared session has had complete requests: a server that takes the
 			// capabilities from them would serve this one.
 			Probe: func(t *check.T) {
@@ -51,6 +53,7 @@ func metaProbes() []check.Check {
 			Malforms: true,
 			Rules:    []string{"lifecycle-meta-missing-rejected"},
 			Idle:     noIncompleteRequest,
+			Hint:     expect.HintReply,
 			Probe: func(t *check.T) {
 				if posting.OverHTTP(t) {
 					expectVersionRequiredByPOST(t)
@@ -67,6 +70,7 @@ func metaProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"lifecycle-meta-client-info-not-required"},
 			Idle:  "no request was sent",
+			Hint:  expect.HintReply,
 			Probe: func(t *check.T) {
 				m := t.Request("server/discover", onlyMeta(check.Params{
 					spec.MetaProtocolVersion:    string(t.Rev),
@@ -83,6 +87,7 @@ func metaProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"lifecycle-client-info-no-behaviour"},
 			Idle:  "server/discover was not answered with a result",
+			Hint:  expect.HintReply,
 			// If a second answer to the same client differs too, the server changed by itself.
 			Probe: func(t *check.T) {
 				offersTo := func(info check.Params) (string, bool) {

@@ -7,6 +7,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
@@ -22,6 +23,7 @@ func judges() []check.Check {
 			On:    transport.OnStdio, // HTTP has no standard output
 			Rules: []string{"stdio-stdout-only-mcp", "stdio-no-embedded-newlines"},
 			Idle:  "the server wrote nothing to stdout",
+			Hint:  expect.HintReply,
 			Judge: func(j *check.J) { judgeLines(j, "stdout") },
 		},
 		{

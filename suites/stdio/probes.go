@@ -8,6 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 )
 
 // noRequestSent is why a probe is not observed that could send nothing.
@@ -25,6 +26,7 @@ func probes() []check.Check {
 			On:    transport.OnStdio, // HTTP has no lines
 			Rules: []string{"stdio-newline-delimited"},
 			Idle:  noRequestSent,
+			Hint:  expect.HintReply,
 			Probe: func(t *check.T) { probeFraming(t) },
 		},
 		{
@@ -35,6 +37,7 @@ func probes() []check.Check {
 			On:    transport.OnStdio, // HTTP has no lines
 			Rules: []string{"stdio-newline-delimited"},
 			Idle:  noRequestSent,
+			Hint:  expect.HintReply,
 			Probe: func(t *check.T) { probeFraming(t) },
 		},
 		{
@@ -45,6 +48,7 @@ func probes() []check.Check {
 			On:    transport.OnStdio, // where all answers share one channel
 			Rules: []string{"stdio-concurrent-requests-demultiplexed"},
 			Idle:  noRequestSent,
+			Hint:  expect.HintReply,
 			// The two kinds of requests have answers that cannot be mistaken for each other.
 			// Which error an unknown method gets is judged by a check of JSON-RPC.
 			Probe: func(t *check.T) {
@@ -78,6 +82,7 @@ func probes() []check.Check {
 			Malforms: true,
 			Rules:    []string{"stdio-server-survives-bad-line"},
 			Idle:     noRequestSent,
+			Hint:     expect.HintReply,
 			Probe: func(t *check.T) {
 				for _, line := range []string{`{"jsonrpc":"2.0","method":}`, `{"jsonrpc":"2.0","id":1,"method":"`} {
 					t.Send(line)

@@ -49,6 +49,7 @@ func judges() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-session-id-visible-ascii"},
 			Idle:  "the server gave no session id",
+			Hint:  "open sessions with Mcp-Session-Id, and let clients end them by DELETE",
 			Judge: func(j *check.J) {
 				for _, x := range j.Exchanges() {
 					if x.Head == nil || x.Request.Message.Method() != "initialize" {

@@ -24,6 +24,7 @@ func statelessJudges() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"lifecycle-meta-missing-http-400"},
 			Idle:  "no request without the required fields of _meta was answered with error -32602",
+			Hint:  "refuse a request without the required fields of _meta with error -32602",
 			Judge: func(j *check.J) {
 				judgeStatus(j, func(request wire.Message, code int) bool {
 					meta := request.Params().Get("_meta")
@@ -39,6 +40,7 @@ func statelessJudges() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"lifecycle-missing-capability-http-400"},
 			Idle:  "no request was answered with error -32021",
+			Hint:  "offer a read-only tool that needs sampling, elicitation or roots of the client",
 			Judge: func(j *check.J) {
 				judgeStatus(j, func(_ wire.Message, code int) bool { return code == spec.MissingClientCapability })
 			},
@@ -51,6 +53,7 @@ func statelessJudges() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"versioning-unsupported-version-http-400"},
 			Idle:  "no request was answered with error -32022",
+			Hint:  "refuse an unsupported version with error -32022",
 			Judge: func(j *check.J) {
 				judgeStatus(j, func(_ wire.Message, code int) bool { return code == spec.UnsupportedVersion })
 			},
@@ -63,6 +66,7 @@ func statelessJudges() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-x-accel-buffering"},
 			Idle:  "no request was answered with an event stream",
+			Hint:  "answer calls with an event stream, for example to report progress",
 			Judge: func(j *check.J) {
 				check.Each(j, j.Exchanges(), func(x *wire.Exchange) bool {
 					if !x.OpensStream() {
@@ -85,6 +89,7 @@ func statelessJudges() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-request-scoped-notifications"},
 			Idle:  "no progress or log message came while the stream of a subscription was open",
+			Hint:  "answer calls with an event stream, for example to report progress",
 			Judge: func(j *check.J) {
 				subscriptions := transcript.Filter(j.Exchanges(), func(x *wire.Exchange) bool {
 					posted := x.PostedMessages()

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
 
@@ -54,6 +55,7 @@ func answerProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-json-single-object"},
 			Idle:  "no request was answered as application/json",
+			Hint:  "answer requests as application/json",
 			Probe: func(t *check.T) {
 				t, answers := answersByAccept(t)
 				for _, a := range answers {
@@ -84,6 +86,7 @@ func answerProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-rejected-4xx"},
 			Idle:  "the server accepted every notification",
+			Hint:  expect.HintOptional,
 			// A server may refuse a notification of a method that no revision has, and one in
 			// a session that has ended.
 			Probe: func(t *check.T) {
@@ -107,6 +110,7 @@ func answerProbes() []check.Check {
 			Spec:     "basic/transports#sending-messages-to-the-server",
 			Malforms: true,
 			Idle:     "no array was sent",
+			Hint:     expect.HintReply,
 			// No clause states how an array is answered that no client may send; batching.served
 			// judges one that is served.
 			Probe: func(t *check.T) {
@@ -132,6 +136,7 @@ func answerProbes() []check.Check {
 			Spec:     "basic/transports#sending-messages-to-the-server",
 			Malforms: true,
 			Idle:     "no request was posted",
+			Hint:     expect.HintReply,
 			// No clause states which of these requests are served.
 			Probe: func(t *check.T) {
 				b := posting.OpenSession(t)

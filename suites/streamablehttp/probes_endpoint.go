@@ -47,6 +47,7 @@ func endpointProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Spec:  "basic/transports#listening-for-messages-from-the-server",
 			Idle:  "no GET was sent in a session that is alive",
+			Hint:  "open a stream at a GET",
 			// No clause states when the answer begins: some servers send its head with the first
 			// event only. What it is judges streamable-http.get.answer.
 			Probe: func(t *check.T) {
@@ -99,6 +100,7 @@ func endpointProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-bind-localhost"},
 			Idle:  "this machine has no address besides those of the loopback interface",
+			Hint:  "judge the server on a machine with a network address besides the loopback one",
 			// The request names the session and the host that the server knows. Another server
 			// may listen at the address: only a result shows that it is the same one.
 			Probe: func(t *check.T) {

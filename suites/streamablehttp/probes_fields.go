@@ -57,6 +57,7 @@ func fieldProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Spec:  sendingMessages,
 			Idle:  "the server serves a body of text/plain",
+			Hint:  "refuse a body of text/plain",
 			Probe: func(t *check.T) {
 				b := posting.OpenSession(t)
 				defer b.End()
@@ -126,6 +127,7 @@ func fieldProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Spec:  "basic/transports#listening-for-messages-from-the-server",
 			Idle:  "a GET opened no stream",
+			Hint:  "open a stream at a GET",
 			// Each GET has a session of its own, since a server may open one stream in each.
 			Probe: func(t *check.T) {
 				if !tryStream(t, "text/event-stream").IsEventStream() {

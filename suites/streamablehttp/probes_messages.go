@@ -9,6 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
 
@@ -72,6 +73,7 @@ func messageProbes() []check.Check {
 			Session:  check.OwnSession,
 			Malforms: true,
 			Idle:     noneRefusable,
+			Hint:     expect.HintReply,
 			// The server accepts such a response or refuses it by the status. A result that is
 			// null breaks the schema, and servers get it from clients. Ids that servers give
 			// their own requests are posted in a session without capabilities, in which the

@@ -81,6 +81,7 @@ func originProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-origin-403"},
 			Idle:  "no request was refused for its Origin",
+			Hint:  "refuse a foreign Origin",
 			// A request that was served is judged by streamable-http.origin.validated. GET and
 			// DELETE need not be offered at all.
 			Probe: func(t *check.T) {

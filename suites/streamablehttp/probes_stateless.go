@@ -49,6 +49,7 @@ func statelessProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-get-delete-405"},
 			Idle:  "no GET or DELETE was sent",
+			Hint:  "open sessions with Mcp-Session-Id, and let clients end them by DELETE",
 			Probe: func(t *check.T) {
 				requireStatelessOnly(t)
 				for _, method := range []string{http.MethodGet, http.MethodDelete} {
@@ -71,6 +72,7 @@ func statelessProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-session-header-ignored"},
 			Idle:  "no request was answered",
+			Hint:  "open sessions with Mcp-Session-Id, and let clients end them by DELETE",
 			// A server that has handshake revisions too may look for the session that a request
 			// names, and serves a request that names none without a session
 			// (basic/versioning#backward-compatibility-with-initialization-based-versions).
@@ -106,6 +108,7 @@ func statelessProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-last-event-id-ignored"},
 			Idle:  "no request was sent",
+			Hint:  "send ids with the events of streams, so that a client can resume them",
 			Probe: func(t *check.T) {
 				requireStatelessOnly(t)
 				posting.ExpectServed(t, "with a Last-Event-ID", posting.Discovery,
@@ -121,6 +124,7 @@ func statelessProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-no-resumption"},
 			Idle:  "no GET was sent",
+			Hint:  "send ids with the events of streams, so that a client can resume them",
 			// The GET names the first event with an id, or an event that does not exist. The
 			// answer to a later request ends the wait for messages on a stream that is opened
 			// all the same.
@@ -154,6 +158,7 @@ func statelessProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"mrtr-retry-self-contained"},
 			Idle:  "no request that asks for input succeeded in its second round",
+			Hint:  "offer a read-only tool that requests input, or allow one: --allow-tools NAME,…",
 			// Each connection is closed after its answer. A retry that succeeds in the session
 			// must succeed so too.
 			Probe: func(t *check.T) {

@@ -49,6 +49,7 @@ func versionProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-version-header-invalid-400"},
 			Idle:  "a GET opened no stream",
+			Hint:  "open a stream at a GET",
 			Probe: func(t *check.T) {
 				b := posting.OpenSession(t)
 				defer b.End()
@@ -67,6 +68,7 @@ func versionProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-version-header-invalid-400"},
 			Idle:  "no session was ended by DELETE",
+			Hint:  "let clients end sessions by DELETE",
 			Probe: func(t *check.T) {
 				endSession(t, openIdentifiedSession(t))
 				b := openIdentifiedSession(t)

@@ -3,19 +3,35 @@
 package streamablehttp
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/streamablehttp/streams"
 )
+
+// sessionHint is the hint of the checks of sessions.
+const sessionHint = "open sessions with Mcp-Session-Id, and let clients end them by DELETE"
 
 // Checks returns the probes and judges of servers.
 func Checks() []check.Check {
 	return slices.Concat(
-		check.Servers(endpointProbes(), originProbes(), answerProbes(), fieldProbes(), messageProbes()),
-		check.Servers(versionProbes(), requiredSessionProbes()),
+		withHint(expect.HintReply, endpointProbes(), originProbes(), answerProbes(), fieldProbes(), messageProbes()),
+		withHint(expect.HintReply, versionProbes()),
+		withHint(sessionHint, requiredSessionProbes()),
 		streams.Checks(),
-		check.Servers(statelessProbes(), sessionProbes(), endedSessionProbes(), unknownSessionProbes()),
-		check.Servers(judges(), statelessJudges()),
+		withHint(expect.HintReply, statelessProbes()),
+		withHint(sessionHint, sessionProbes(), endedSessionProbes(), unknownSessionProbes()),
+		withHint(expect.HintReply, judges(), statelessJudges()),
 	)
+}
+
+// withHint joins lists of checks of servers and gives the hint to those that have none.
+func withHint(hint string, lists ...[]check.Check) []check.Check {
+	all := check.Servers(lists...)
+	for i := range all {
+		all[i].Hint = cmp.Or(all[i].Hint, hint)
+	}
+	return all
 }

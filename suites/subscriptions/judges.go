@@ -130,6 +130,7 @@ func streamJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-graceful-close-shape"},
 			Idle:  "the server ended no subscription by a result",
+			Hint:  "end an open subscription with a result when the server stops",
 			Judge: func(j *check.J) { judgeFindings(j, endShape) },
 		},
 	}

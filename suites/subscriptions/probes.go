@@ -29,6 +29,7 @@ func streamProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-ack-first"},
 			Idle:  "no stream was requested",
+			Hint:  "declare change notifications, such as tools.listChanged",
 			Probe: func(t *check.T) {
 				w := changes.RequestStream(t, true)
 				defer w.Stop()
@@ -52,6 +53,7 @@ func streamProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-stream-stays-open"},
 			Idle:  "no stream was opened",
+			Hint:  "declare change notifications, such as tools.listChanged",
 			// The filter requests only what the server declares: a server may end a stream on
 			// which it never sends anything. It may end any stream later
 			// (basic/patterns/subscriptions#cancellation).
@@ -77,6 +79,7 @@ func streamProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-all-filter-fields-optional"},
 			Idle:  "no stream was requested",
+			Hint:  "declare change notifications, such as tools.listChanged",
 			// The rule has a subject only at a server that opens streams.
 			Probe: func(t *check.T) {
 				changes.RequireStream(t).Stop()
@@ -100,6 +103,7 @@ func streamProbes() []check.Check {
 			In:       spec.Stateless,
 			Rules:    []string{"subscriptions-listen-missing-filter-rejected"},
 			Idle:     "no stream was requested",
+			Hint:     "declare change notifications, such as tools.listChanged",
 			Malforms: true,
 			Probe: func(t *check.T) {
 				changes.RequireStream(t).Stop()
@@ -122,6 +126,7 @@ func streamProbes() []check.Check {
 			Session: check.OwnSession,
 			Rules:   []string{"subscriptions-graceful-close-result"},
 			Idle:    "when its input ended, the server sent nothing about its open subscriptions",
+			Hint:    "end an open subscription with a result when the server stops",
 			// A server may take the end of its input as the end of the transport and send
 			// nothing. One that ends a stream sends a result or, by
 			// basic/patterns/cancellation, a notification.
@@ -149,6 +154,7 @@ func streamProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-list-changed-delivered"},
 			Idle:  "no change was notified on two streams",
+			Hint:  "offer a tool that changes a list, and allow it: --allow-tools NAME,…",
 			Probe: func(t *check.T) {
 				if s := requireChange(t); s.OnlyStream != 0 {
 					t.Fail("a notification on both", "one on the "+[]string{"first", "second"}[s.OnlyStream-1],
@@ -164,6 +170,7 @@ func streamProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"lifecycle-listen-state-request-scoped"},
 			Idle:  "no change was notified on a stream that was opened after another one was cancelled",
+			Hint:  "offer a tool that changes a list, and allow it: --allow-tools NAME,…",
 			// The stream ended with the other one only if a change is notified on a stream that
 			// was opened after that, and not on this one.
 			Probe: func(t *check.T) {

@@ -27,6 +27,7 @@ func changeProbes() []check.Check {
 			Needs: "prompts.listChanged",
 			Rules: []string{"prompts-list-changed-notify"},
 			Idle:  "the list of prompts did not change",
+			Hint:  "offer a tool that changes a list, and allow it: --allow-tools NAME,…",
 			Probe: func(t *check.T) {
 				expect.ChangeSent(t, "prompts")
 			},
@@ -39,6 +40,7 @@ func changeProbes() []check.Check {
 			Needs: "resources.listChanged",
 			Rules: []string{"resources-list-changed-notify"},
 			Idle:  "the list of resources did not change",
+			Hint:  "offer a tool that changes a list, and allow it: --allow-tools NAME,…",
 			Probe: func(t *check.T) {
 				expect.ChangeSent(t, "resources")
 			},
@@ -51,6 +53,7 @@ func changeProbes() []check.Check {
 			Needs: "resources.subscribe",
 			Rules: []string{"resources-subscribe-notifies"},
 			Idle:  "no resource changed that the client is subscribed to",
+			Hint:  "offer a tool that changes a resource, and allow it: --allow-tools NAME,…",
 			Probe: func(t *check.T) {
 				expect.ChangeSent(t, "")
 			},
@@ -85,6 +88,7 @@ func changeProbes() []check.Check {
 			Needs: "resources",
 			Rules: []string{"resources-subscribe-undeclared"},
 			Idle:  "the server lists no resource",
+			Hint:  "list a resource",
 			Probe: func(t *check.T) {
 				uris := watch.ListedURIs(t)
 				switch {
@@ -110,6 +114,7 @@ func changeProbes() []check.Check {
 			Needs: "resources.subscribe",
 			Spec:  "server/resources#subscriptions",
 			Idle:  "no such subscription was sent",
+			Hint:  "declare change notifications, such as tools.listChanged",
 			// No clause says whether such a subscription is refused: the resource may be created
 			// later.
 			Probe: func(t *check.T) {

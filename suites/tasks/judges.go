@@ -43,6 +43,7 @@ func judgesOfCapability() []check.Check {
 			Level: spec.Must,
 			Rules: []string{"tasks-capability-declared"},
 			Idle:  "the server answered no request that asks for a task or is about one",
+			Hint:  "offer tools, prompts or resources",
 			// A server without the capability may refuse such requests.
 			Judge: func(j *check.J) {
 				if !j.Capabilities(wire.Server).Exists() {
@@ -74,6 +75,7 @@ func judgesOfCapability() []check.Check {
 			Level: spec.Must,
 			Rules: []string{"tasks-capability-shape"},
 			Idle:  "the server does not declare the capability tasks",
+			Hint:  "declare tasks in the capabilities",
 			Judge: func(j *check.J) {
 				check.Each(j, transcript.ResultsOf(j, transcript.OpeningMethod(j)), func(e wire.Entry) bool {
 					capabilities := e.Message.Result().Get("capabilities")
@@ -115,6 +117,7 @@ func judgesOfMessages() []check.Check {
 			Needs: "tasks.list",
 			Rules: []string{"tasks-list-result-shape"},
 			Idle:  "the server returned no list of tasks",
+			Hint:  "declare tasks in the capabilities",
 			Judge: func(j *check.J) {
 				check.Each(j, transcript.Results(j, "tasks/list"), func(r transcript.Answered) bool {
 					tasks := r.Result.Get("tasks")

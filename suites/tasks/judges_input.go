@@ -87,6 +87,7 @@ func judgesOfInput() []check.Check {
 			Level: spec.Should,
 			Rules: []string{"tasks-augment-only-declared", "tasks-no-creation-without-capability"},
 			Idle:  "the server sent no request that could be a task and that the client did not declare as one",
+			Hint:  "offer a read-only tool that samples or elicits as a task",
 			// A transcript without the opening does not show what the client declares.
 			Judge: func(j *check.J) {
 				if !j.Capabilities(wire.Client).Exists() {

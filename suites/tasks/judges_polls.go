@@ -22,6 +22,7 @@ func judgesOfPolls() []check.Check {
 			Level: spec.Should,
 			Rules: []string{"tasks-poll-interval-respected"},
 			Idle:  "the server polled no task of the client twice",
+			Hint:  "offer a read-only tool that samples or elicits as a task",
 			// The interval between two polls is the one in the answers between them.
 			Judge: func(j *check.J) {
 				last := map[string]wire.Entry{} // the last poll, by id
@@ -49,6 +50,7 @@ func judgesOfPolls() []check.Check {
 			Level: spec.Should,
 			Rules: []string{"tasks-input-required-call-result"},
 			Idle:  "no task of the client was input_required",
+			Hint:  "offer a read-only tool that samples or elicits as a task",
 			// The server may have sent tasks/result before, and has as long as for an answer.
 			Judge: func(j *check.J) {
 				var end time.Duration
@@ -79,6 +81,7 @@ func judgesOfPolls() []check.Check {
 			Level: spec.Must,
 			Rules: []string{"tasks-list-cursor-opaque"},
 			Idle:  "the server sent no tasks/list with a cursor",
+			Hint:  "offer a read-only tool that samples or elicits as a task",
 			Judge: func(j *check.J) {
 				check.Each(j, transcript.SentRequests(j, "tasks/list"), func(e wire.Entry) bool {
 					cursor := e.Message.Params().Get("cursor")

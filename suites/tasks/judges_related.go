@@ -134,6 +134,7 @@ func judgesOfRelations() []check.Check {
 			Level: spec.Should,
 			Rules: []string{"tasks-no-related-task-in-requests"},
 			Idle:  "the server sent no tasks/get, tasks/result or tasks/cancel",
+			Hint:  "offer a read-only tool that samples or elicits as a task",
 			Judge: func(j *check.J) {
 				for _, method := range []string{"tasks/get", "tasks/result", "tasks/cancel"} {
 					check.Each(j, transcript.SentRequests(j, method), func(e wire.Entry) bool {

@@ -29,6 +29,7 @@ func probesOfNegotiation() []check.Check {
 			Level: spec.Must,
 			Rules: []string{"tasks-undeclared-processed-normally"},
 			Idle:  noAnswer,
+			Hint:  "offer tools, prompts or resources",
 			// Another check judges whether a task was created. A request that can fail at
 			// any time is only judged if its result became an error.
 			Probe: func(t *check.T) {
@@ -52,6 +53,7 @@ func probesOfNegotiation() []check.Check {
 			Needs: "tasks",
 			Rules: []string{"tasks-requests-exhaustive"},
 			Idle:  "no request that asks for a task where there can be none succeeded",
+			Hint:  "offer tools, prompts or resources",
 			Probe: func(t *check.T) {
 				for _, r := range augmentedRequests(t) {
 					if r.createdTask() {
@@ -72,6 +74,7 @@ func probesOfNegotiation() []check.Check {
 			Needs: "tasks.requests.tools.call",
 			Rules: []string{"tasks-required-tool-32601"},
 			Idle:  noRequiringTool,
+			Hint:  "offer a tool with taskSupport that mcpcheck may call: --allow-tools NAME,…",
 			// #protocol-errors of the same page allows -32600, and -32602 may be about the
 			// arguments.
 			Probe: func(t *check.T) {
@@ -99,6 +102,7 @@ func probesOfNegotiation() []check.Check {
 			Needs: "tasks.requests.tools.call",
 			Rules: []string{"tasks-forbidden-tool-32601"},
 			Idle:  noForbiddingTool,
+			Hint:  "offer a tool with taskSupport that mcpcheck may call: --allow-tools NAME,…",
 			Probe: func(t *check.T) {
 				tool, args := requireTool(t, noForbiddingTool,
 					func(tool gjson.Result) bool { return !offer.SupportsTask(tool) })
@@ -123,6 +127,7 @@ func probesOfOptionalMethods() []check.Check {
 			Needs: "tasks",
 			Rules: []string{"tasks-list-gated"},
 			Idle:  "no tasks/list was answered",
+			Hint:  "declare tasks in the capabilities",
 			// tasks.capability.declared judges a server that declares no tasks at all.
 			Probe: func(t *check.T) {
 				m := t.Request("tasks/list", nil)
@@ -141,6 +146,7 @@ func probesOfOptionalMethods() []check.Check {
 			Needs: "tasks",
 			Rules: []string{"tasks-cancel-gated"},
 			Idle:  "no tasks/cancel was answered",
+			Hint:  "declare tasks in the capabilities",
 			// The task does not exist, so that nothing is cancelled: the answer shows
 			// whether the server knows the method.
 			Probe: func(t *check.T) {

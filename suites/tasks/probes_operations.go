@@ -22,6 +22,7 @@ func probesOfRequests() []check.Check {
 			Needs: "tasks",
 			Rules: []string{"tasks-unknown-id-32602"},
 			Idle:  "the server knows no method of tasks",
+			Hint:  "declare tasks in the capabilities",
 			// Other checks judge whether the server knows the method.
 			Probe: func(t *check.T) {
 				methods := []string{"tasks/get", "tasks/result"}
@@ -46,6 +47,7 @@ func probesOfRequests() []check.Check {
 			Needs: "tasks.requests.tools.call",
 			Rules: []string{"tasks-taskid-param-authoritative", "tasks-related-task-ignored"},
 			Idle:  "the server no longer knew the task",
+			Hint:  "offer a tool with taskSupport that mcpcheck may call: --allow-tools NAME,…",
 			// The _meta names another task, and one that does not exist.
 			Probe: func(t *check.T) {
 				tasks := taskcalls.RequireTasks(t)
@@ -92,6 +94,7 @@ func probesOfLists() []check.Check {
 			Needs: "tasks.list",
 			Rules: []string{"tasks-list-next-cursor", "tasks-list-contains-gettable"},
 			Idle:  "no task was still known when the tasks were listed",
+			Hint:  "declare tasks in the capabilities",
 			// A missing task is confirmed by a second list: tasks may expire.
 			Probe: func(t *check.T) {
 				tasks := taskcalls.RequireTasks(t)
@@ -122,6 +125,7 @@ func probesOfLists() []check.Check {
 			Needs: "tasks.list",
 			Rules: []string{"tasks-list-invalid-cursor-32602"},
 			Idle:  "the server does not know tasks/list",
+			Hint:  "declare tasks in the capabilities",
 			Probe: func(t *check.T) {
 				m := t.Request("tasks/list", check.Params{"cursor": "mcpcheck-invalid"})
 				if code, _ := m.ErrorCode(); code == spec.MethodNotFound {
@@ -150,6 +154,7 @@ func probesOfCancellation() []check.Check {
 			Needs: "tasks.cancel",
 			Rules: []string{"tasks-cancel-transitions-first"},
 			Idle:  noCancelledTask,
+			Hint:  "offer a tool with taskSupport that mcpcheck may call: --allow-tools NAME,…",
 			// The task may have ended just before, and may be deleted when it is cancelled.
 			Probe: func(t *check.T) {
 				all := taskcalls.Run(t)
@@ -182,6 +187,7 @@ func probesOfCancellation() []check.Check {
 			Needs: "tasks.cancel",
 			Rules: []string{"tasks-cancel-terminal-32602"},
 			Idle:  "no task had ended and was still known",
+			Hint:  "offer a tool with taskSupport that mcpcheck may call: --allow-tools NAME,…",
 			Probe: func(t *check.T) {
 				for _, task := range taskcalls.RequireTasks(t) {
 					if !task.HasEnded() || !knowsTask(t, task.ID()) {

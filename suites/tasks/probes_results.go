@@ -47,6 +47,7 @@ func probesOfResults() []check.Check {
 			Needs: "tasks.requests.tools.call",
 			Rules: []string{"tasks-result-terminal-final"},
 			Idle:  "no result of a task that had ended was requested twice",
+			Hint:  "offer a tool with taskSupport that mcpcheck may call: --allow-tools NAME,…",
 			// A task may be deleted after its ttl (#ttl-and-resource-management).
 			Probe: func(t *check.T) {
 				for _, task := range taskcalls.RequireTasks(t) {
@@ -93,6 +94,7 @@ func probesOfResults() []check.Check {
 			Needs: "tasks.requests.tools.call",
 			Rules: []string{"tasks-result-success-response"},
 			Idle:  "no call as a task ended in a result",
+			Hint:  "offer a tool with taskSupport that mcpcheck may call: --allow-tools NAME,…",
 			Probe: func(t *check.T) {
 				for _, task := range taskcalls.RequireTasks(t) {
 					switch {
@@ -114,6 +116,7 @@ func probesOfResults() []check.Check {
 			Needs: "tasks.requests.tools.call",
 			Rules: []string{"tasks-result-same-error"},
 			Idle:  "no call of a tool that can be a task ended in a protocol error",
+			Hint:  "offer a tool with taskSupport that mcpcheck may call: --allow-tools NAME,…",
 			Probe: func(t *check.T) {
 				for _, task := range taskcalls.RequireTasks(t) {
 					switch {

@@ -20,6 +20,7 @@ func survivalJudges() []check.Check {
 			Spec:        "basic/utilities/tasks#getting-tasks",
 			ChargedWith: "tasks/get",
 			Idle:        "no tasks/get had a result",
+			Hint:        "offer a tool with taskSupport that mcpcheck may call: --allow-tools NAME,…",
 			Judge: func(j *check.J) {
 				for range transcript.ResultsOf(j, "tasks/get") {
 					j.Saw()
@@ -36,6 +37,7 @@ func survivalJudges() []check.Check {
 			Spec:        "basic/utilities/tasks#result-retrieval",
 			ChargedWith: "tasks/result",
 			Idle:        "no tasks/result had a result",
+			Hint:        "offer a tool with taskSupport that mcpcheck may call: --allow-tools NAME,…",
 			Judge: func(j *check.J) {
 				for range transcript.ResultsOf(j, "tasks/result") {
 					j.Saw()
@@ -52,6 +54,7 @@ func survivalJudges() []check.Check {
 			Spec:        "basic/utilities/tasks#task-listing",
 			ChargedWith: "tasks/list",
 			Idle:        "no tasks/list had a result",
+			Hint:        "declare tasks in the capabilities",
 			Judge: func(j *check.J) {
 				for range transcript.ResultsOf(j, "tasks/list") {
 					j.Saw()
@@ -68,6 +71,7 @@ func survivalJudges() []check.Check {
 			Spec:        "basic/utilities/tasks#task-cancellation",
 			ChargedWith: "tasks/cancel",
 			Idle:        "no tasks/cancel had a result",
+			Hint:        "declare tasks in the capabilities",
 			Judge: func(j *check.J) {
 				for range transcript.ResultsOf(j, "tasks/cancel") {
 					j.Saw()

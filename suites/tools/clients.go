@@ -18,6 +18,7 @@ func clientJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"tools-call-request-params"},
 			Idle:  "the client called no tool",
+			Hint:  "let the client call a tool",
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					if e.Message.Kind != wire.Request || e.Message.Method() != "tools/call" {

@@ -36,6 +36,7 @@ func judgesOfLists() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"tools-list-result"},
 			Idle:  noList,
+			Hint:  "offer tools, and answer tools/list",
 			Judge: func(j *check.J) {
 				check.Each(j, transcript.Results(j, "tools/list"), func(r transcript.Answered) bool {
 					if list := r.Result.Get("tools"); !list.IsArray() {
@@ -52,6 +53,7 @@ func judgesOfLists() []check.Check {
 			In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
 			Rules: []string{"tools-list-changed-needs-flag"},
 			Idle:  noListChanged,
+			Hint:  "offer a tool that changes the list of tools, and allow it: --allow-tools NAME,…",
 			Judge: func(j *check.J) {
 				transcript.JudgeUndeclared(j, "notifications/tools/list_changed", "tools.listChanged")
 			},
@@ -63,6 +65,7 @@ func judgesOfLists() []check.Check {
 			In:    spec.Every &^ spec.Between(spec.V2025_06_18, spec.V2025_11_25),
 			Rules: []string{"tools-list-changed-needs-flag"},
 			Idle:  noListChanged,
+			Hint:  "offer a tool that changes the list of tools, and allow it: --allow-tools NAME,…",
 			Judge: func(j *check.J) {
 				transcript.JudgeUndeclared(j, "notifications/tools/list_changed", "tools.listChanged")
 			},

@@ -37,6 +37,7 @@ func probesOfCalls() []check.Check {
 			Needs: "tools",
 			Rules: []string{"tools-unknown-tool-error", "tools-find-error-schema"},
 			Idle:  noUnknownCall,
+			Hint:  "offer tools, and answer tools/list",
 			// tools.call.unknown.code judges the code.
 			Probe: func(t *check.T) {
 				m := t.Request("tools/call", unknownCall)
@@ -52,6 +53,7 @@ func probesOfCalls() []check.Check {
 			Needs: "tools",
 			Rules: []string{"tools-unknown-tool-code"},
 			Idle:  "the call of an unknown tool was not answered with an error",
+			Hint:  "refuse the call of an unknown tool with an error",
 			// A code of the application is noted: the code -32602 is that of an example.
 			Probe: func(t *check.T) {
 				r := t.Try("tools/call", unknownCall)
@@ -75,6 +77,7 @@ func probesOfCalls() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"tools-find-error-schema"},
 			Idle:  noUnknownCall,
+			Hint:  "offer tools, and answer tools/list",
 			Probe: func(t *check.T) {
 				if t.Declares("tools") {
 					t.NotApplicable("the server has tools")
@@ -93,6 +96,7 @@ func probesOfCalls() []check.Check {
 			Rules:    []string{"tools-call-malformed-request-error"},
 			Malforms: true,
 			Idle:     noMalformedCall,
+			Hint:     "offer tools, and answer tools/list",
 			Probe:    func(t *check.T) { probeMalformedCalls(t) },
 		},
 		{
@@ -233,6 +237,7 @@ func probesOfCalls() []check.Check {
 			Needs: "tools",
 			Rules: []string{"tools-resource-link-readable"},
 			Idle:  noLink,
+			Hint:  "offer a read-only tool that returns a link to a resource of the server",
 			// A client fetches links to the web by itself
 			// (server/resources#common-uri-schemes).
 			Probe: func(t *check.T) {

@@ -21,6 +21,7 @@ func probesOfLists() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"tools-capability-declared"},
 			Idle:  noList,
+			Hint:  "offer tools, and answer tools/list",
 			Probe: func(t *check.T) { expect.OfferedIsDeclared(t, offer.ToolsList) },
 		},
 		{
@@ -31,6 +32,7 @@ func probesOfLists() []check.Check {
 			Needs: "tools",
 			Rules: []string{"tools-list-answered"},
 			Idle:  noList,
+			Hint:  "offer tools, and answer tools/list",
 			Probe: func(t *check.T) { expect.ListAnswered(t, offer.ToolsList) },
 		},
 		{
@@ -41,6 +43,7 @@ func probesOfLists() []check.Check {
 			Needs: "tools",
 			Spec:  "server/tools#listing-tools",
 			Idle:  noList,
+			Hint:  "offer tools, and answer tools/list",
 			Probe: func(t *check.T) { expect.ListSucceeds(t, offer.ToolsList) },
 		},
 		{
@@ -51,6 +54,7 @@ func probesOfLists() []check.Check {
 			Needs: "tools",
 			Rules: []string{"tools-list-deterministic-order"},
 			Idle:  "the set of tools changed between two lists",
+			Hint:  "judge the server while nothing else changes its tools",
 			Probe: func(t *check.T) {
 				const rounds = 3
 				first := offer.WalkNow(t, offer.ToolsList)
@@ -81,6 +85,7 @@ func probesOfLists() []check.Check {
 			Needs: "tools",
 			Rules: []string{"tools-list-not-per-connection"},
 			Idle:  noList,
+			Hint:  "offer tools, and answer tools/list",
 			Probe: func(t *check.T) { expect.ListedEverywhere(t, offer.ToolsList) },
 		},
 		{
@@ -91,6 +96,7 @@ func probesOfLists() []check.Check {
 			Needs: "tools.listChanged",
 			Rules: []string{"tools-list-changed-notify"},
 			Idle:  "no call changed the list of tools",
+			Hint:  "offer a tool that changes the list of tools, and allow it: --allow-tools NAME,…",
 			Probe: func(t *check.T) {
 				expect.ChangeSent(t, "tools")
 			},

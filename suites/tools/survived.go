@@ -20,6 +20,7 @@ func survivalJudges() []check.Check {
 			Spec:        "server/tools#listing-tools",
 			ChargedWith: "tools/list",
 			Idle:        "no tools/list had a result",
+			Hint:        "offer tools, and answer tools/list",
 			Judge: func(j *check.J) {
 				for range transcript.ResultsOf(j, "tools/list") {
 					j.Saw()
@@ -36,6 +37,7 @@ func survivalJudges() []check.Check {
 			Spec:        "server/tools#calling-tools",
 			ChargedWith: "tools/call",
 			Idle:        "no tools/call had a result",
+			Hint:        "offer a read-only tool, or allow one: --allow-tools NAME,…",
 			Judge: func(j *check.J) {
 				for range transcript.ResultsOf(j, "tools/call") {
 					j.Saw()

@@ -30,6 +30,7 @@ func judges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"versioning-server-echo"},
 			Idle:  "no initialize with the version of this revision was answered with a result",
+			Hint:  "answer initialize with a protocolVersion",
 			// The server supports the revision that is judged: otherwise nothing is judged.
 			Judge: func(j *check.J) {
 				check.Each(j, transcript.ResultsOf(j, "initialize"), func(e wire.Entry) bool {
@@ -97,6 +98,7 @@ func identifierJudge() check.Check {
 		In:    spec.Stateless,
 		Rules: []string{"versioning-identifier"},
 		Idle:  "the server named no version by the name of this revision",
+		Hint:  "answer initialize with a protocolVersion",
 		// In the stateless era only this revision is bound to its name: lists of versions
 		// may hold any other string.
 		Judge: func(j *check.J) {

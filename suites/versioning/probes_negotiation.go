@@ -21,6 +21,7 @@ func negotiationProbes() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"versioning-server-counter-offer"},
 			Idle:  "the result of initialize names no version",
+			Hint:  "answer initialize with a protocolVersion",
 			Probe: func(t *check.T) {
 				o := counterOffer(t)
 				answer := o.Answer
@@ -55,6 +56,7 @@ func negotiationProbes() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"versioning-server-counter-latest"},
 			Idle:  "the server offered no published version instead of an unknown one",
+			Hint:  "answer initialize with a protocolVersion",
 			// The server supports the revision of this run: at the newest revision that it
 			// supports the comparison decides.
 			Probe: func(t *check.T) {

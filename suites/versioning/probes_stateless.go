@@ -12,6 +12,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/opening"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
@@ -26,6 +27,7 @@ func statelessProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"versioning-unsupported-version-error", "discover-supported-versions-complete"},
 			Idle:  "no request of an unsupported version was sent",
+			Hint:  expect.HintReply,
 			// A request that names its version in _meta is none of the era without _meta, so
 			// that a server of both eras refuses it too.
 			Probe: func(t *check.T) {
@@ -48,6 +50,7 @@ func statelessProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"versioning-unsupported-version-data"},
 			Idle:  "no unsupported version was answered with error -32022",
+			Hint:  "refuse an unsupported version with error -32022",
 			Probe: func(t *check.T) {
 				u := unsupported(t)
 				i := slices.IndexFunc(u.requests, versionedRequest.isRefused)
@@ -82,6 +85,7 @@ func statelessProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"versioning-per-request-independent", "lifecycle-stateless-independent-requests"},
 			Idle:  "no request of an unsupported version was sent",
+			Hint:  expect.HintReply,
 			// versioning.unsupported.error judges whether the server refuses an unsupported
 			// version at all.
 			Probe: func(t *check.T) {
@@ -117,6 +121,7 @@ func statelessProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"versioning-modern-only-rejects-initialize", "versioning-modern-only-names-versions"},
 			Idle:  "no initialize was sent",
+			Hint:  expect.HintReply,
 			// A client can show its user nothing but this error, so the versions may stand in
 			// its message or in its data. Over HTTP the status is 400, since required headers
 			// are missing, with an error or without one.
@@ -151,6 +156,7 @@ func statelessProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"versioning-dual-server-legacy"},
 			Idle:  "no ping was sent after initialize",
+			Hint:  expect.HintReply,
 			// Members of the stateless era may stand in results of the handshake era: only the
 			// version and the answer to a ping are judged.
 			Probe: func(t *check.T) {
@@ -181,6 +187,7 @@ func statelessProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"versioning-removed-methods-unknown"},
 			Idle:  "no removed method was requested",
+			Hint:  expect.HintReply,
 			// The other era may have initialize, and an extension tasks.
 			Probe: func(t *check.T) {
 				for _, removed := range []struct {

@@ -68,6 +68,7 @@ func routeJudges() []check.Check {
 			In:    handshake(),
 			Rules: []string{"streamable-http-get-no-responses"},
 			Idle:  "no response came while the stream of a GET was open",
+			Hint:  "open a stream at a GET",
 			// A stream whose first event is not in the recording may be that of a request.
 			Judge: func(j *check.J) {
 				opened := transcript.Filter(streamsOf(j), func(s *stream) bool {
@@ -95,6 +96,7 @@ func routeJudges() []check.Check {
 			In:    handshake(),
 			Rules: []string{"streamable-http-one-stream-per-message", "streamable-http-no-broadcast"},
 			Idle:  "no request or progress notification came while several streams were open",
+			Hint:  "answer calls with an event stream, for example to report progress",
 			// Two equal messages are one message if the stream of the second was requested
 			// before the first came. A resumed stream may repeat a message.
 			Judge: func(j *check.J) {
@@ -150,6 +152,7 @@ func routeJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"cancellation-http-close-is-signal"},
 			Idle:  "the client closed the stream of no request, or no later request was answered",
+			Hint:  "offer a read-only tool that takes time and answers with an event stream",
 			// Closing the stream cancels the request. Its answer or its progress could come on
 			// another stream. A later request that was answered shows that there was time for
 			// such a message.

@@ -28,6 +28,7 @@ func probes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-sse-close-after-response"},
 			Idle:  "no response came on the stream of a request",
+			Hint:  "answer calls with an event stream, for example to report progress",
 			// The request runs in a second session: judges of the shared session do not see
 			// the request, and could not judge what the server sends about it.
 			Probe: func(t *check.T) {
@@ -55,6 +56,7 @@ func probes() []check.Check {
 			Needs: "tools",
 			Rules: []string{"streamable-http-disconnect-not-cancel"},
 			Idle:  "the rest of the resumed stream did not come",
+			Hint:  "send ids with the events of streams, so that a client can resume them",
 			// A stream whose rest is replayed is kept: an answer that it lacks was never given.
 			Probe: func(t *check.T) {
 				r := resumeCalls(t)
@@ -93,6 +95,7 @@ func probes() []check.Check {
 			Needs: "tools",
 			Rules: []string{"streamable-http-replay-same-stream-only"},
 			Idle:  nothingResumed,
+			Hint:  "send ids with the events of streams, so that a client can resume them",
 			// Only a message that came on the stream of the other call too was replayed. Which
 			// stream carries which message is judged by streamable-http.stream.related.
 			Probe: func(t *check.T) {
@@ -121,6 +124,7 @@ func probes() []check.Check {
 			Needs: "tools",
 			Rules: []string{"streamable-http-event-id-per-stream"},
 			Idle:  nothingResumed,
+			Hint:  "send ids with the events of streams, so that a client can resume them",
 			// A log message may be sent twice in the same words; progress of a call and its
 			// answer may not.
 			Probe: func(t *check.T) {
@@ -147,6 +151,7 @@ func probes() []check.Check {
 			Needs: "tools",
 			Rules: []string{"streamable-http-one-stream-per-message", "streamable-http-no-broadcast"},
 			Idle:  "no change notification came while two streams were open",
+			Hint:  "offer a tool that changes a list, and allow it: --allow-tools NAME,…",
 			// The calls that change something are made while one stream is open, and again
 			// while two are. A server may distribute its messages over the streams: a
 			// notification is sent twice if each of the two carries it as often as the one did.
@@ -185,6 +190,7 @@ func probes() []check.Check {
 			On:    transport.OnHTTP | transport.OnSSE,
 			Rules: []string{"lifecycle-http-shutdown"},
 			Idle:  "no second client closed its connections",
+			Hint:  "answer calls with an event stream, for example to report progress",
 			// The server may notice a little later that a connection was closed: several
 			// requests follow.
 			Probe: func(t *check.T) {
