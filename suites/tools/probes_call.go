@@ -200,14 +200,14 @@ func probesOfCalls() []check.Check {
 			Needs: "tools",
 			Rules: []string{"tools-name-case-sensitive"},
 			Idle:  "no tool may be called by its name in another case",
-			Hint:  allowInvalidCalls,
+			Hint:  "offer a read-only tool, or allow one: --allow-tools NAME,…",
 			Probe: func(t *check.T) {
 				tools := offer.Tools(t)
 				for _, tool := range tools {
 					name := tool.Get("name").String()
 					other := swapCase(name)
 					args := offer.MakeArguments(t, tool, 1)
-					callable := t.Config().MaySendInvalid(tool) && !offer.RequiresTask(t, tool) && len(args) > 0
+					callable := t.Config().MayCall(tool) && !offer.RequiresTask(t, tool) && len(args) > 0
 					if !callable || hasName(tools, other) {
 						continue
 					}
