@@ -105,6 +105,7 @@ func malformedProbes() []check.Check {
 			Malforms: true,
 			Session:  check.OwnSession,
 			Idle:     noMalformedSent,
+			Hint:     "nothing has to be done: a server may refuse or drop a request whose id is a fraction",
 			// An id is a string or an integer, so that the server owes no answer.
 			Probe: func(t *check.T) {
 				id := wire.ID{Raw: t.NextID().Raw + ".5"}
