@@ -36,7 +36,7 @@ func fuzzFault(t *testing.T, fault string) string {
 		t.Fatalf("the report says %+v", run)
 	}
 	if f := run.Findings[0]; f.Reproduced != "3/3" ||
-		!strings.HasPrefix(f.Replay, "mcpcheck replay "+f.Case+" --reference="+fault) {
+		!strings.HasPrefix(f.Replay, "mcpcheck replay "+f.Case) || !strings.Contains(f.Replay, "--reference="+fault) {
 		t.Errorf("the report says %+v", f)
 	}
 	return filepath.Join(dir, "cases")

@@ -113,7 +113,8 @@ func TestCaseOverHTTPNamesItsTarget(t *testing.T) {
 	reference, _ := startReference(t, "")
 	for at, rev := range map[string]string{mcp: "2025-11-25", sse: "2024-11-05"} {
 		over := map[string]string{mcp: "streamable-http", sse: "sse"}[at]
-		cases := fuzzHTTP(t, exitFails, "--header 'X-Key: …' --transport "+over+" "+at, "--runs", "300", "--spec", rev,
+		replay := "--header 'X-Key: …' --transport " + over + " --timeout 1s " + at
+		cases := fuzzHTTP(t, exitFails, replay, "--runs", "300", "--spec", rev,
 			"--allow-tools", "all", "--header", "X-Key: s3cret", "--transport", over, at)
 		if len(cases) == 0 {
 			t.Fatal("no case")

@@ -92,7 +92,11 @@ func (n *miniServer) endSession(w http.ResponseWriter, r *http.Request) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	id := r.Header.Get("Mcp-Session-Id")
-	if n.sessions[id] == nil {
+	switch {
+	case id == "":
+		http.Error(w, "no session", http.StatusBadRequest)
+		return
+	case n.sessions[id] == nil:
 		http.Error(w, "no such session", http.StatusNotFound)
 		return
 	}

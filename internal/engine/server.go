@@ -27,8 +27,8 @@ const (
 
 // Limits of what may go wrong before a server is given up at a revision.
 const (
-	// maxUnserved is how many checks in a row may end their session or get none, where
-	// the server cannot be started again.
+	// maxUnserved is how many checks in a row may end their session or get none, and the
+	// server is not started again.
 	maxUnserved = 3
 	// maxExits is how often the server may end or hang where it is started again.
 	maxExits = 20
@@ -258,9 +258,10 @@ func (e *serverSubject) run(ctx context.Context, r *result) {
 		r.decide(e.givenUpOutcome(r.rev))
 	default:
 		living, taken := e.launcher.RunningCount(), len(e.pools[r.rev].Sessions())
+		ends := e.pools[r.rev].ExitCount()
 		r.decide(check.Run(ctx, r.check, e.env(r.rev)))
 		r.beside = living > 0 && len(e.pools[r.rev].Sessions()) > taken
-		e.countUnserved(r)
+		e.countUnserved(r, e.pools[r.rev].ExitCount() > ends && e.isRestartable())
 		e.charge(r)
 	}
 	e.expect()
@@ -294,10 +295,11 @@ func (e *serverSubject) env(rev spec.Revision) check.Env {
 
 // isGivenUp reports whether no more probes run at a revision.
 func (e *serverSubject) isGivenUp(rev spec.Revision) bool {
-	if e.isRestartable() {
-		return e.pools[rev].ExitCount() > maxExits
-	}
-	return len(e.unserved) >= maxUnserved
+	return e.hasEndedTooOften(rev) || len(e.unserved) >= maxUnserved
+}
+
+func (e *serverSubject) hasEndedTooOften(rev spec.Revision) bool {
+	return e.isRestartable() && e.pools[rev].ExitCount() > maxExits
 }
 
 // isRestartable reports whether mcpcheck starts the server, and so can start it again.
@@ -306,10 +308,10 @@ func (e *serverSubject) isRestartable() bool { return e.kind == transport.Stdio 
 // givenUpOutcome returns the outcome of a check that does not run because the server is
 // given up.
 func (e *serverSubject) givenUpOutcome(rev spec.Revision) check.Outcome {
-	if e.isRestartable() {
+	if e.hasEndedTooOften(rev) {
 		return check.Outcome{
 			State: check.NotRun, Cause: e.enders[rev],
-			Detail: fmt.Sprintf("given up: the server ended or hung more than %d times at this revision", maxExits),
+			Detail: fmt.Sprintf("given up: the server ended more than %d times at this revision", maxExits),
 		}
 	}
 	return check.Outcome{
@@ -320,14 +322,15 @@ func (e *serverSubject) givenUpOutcome(rev spec.Revision) check.Outcome {
 }
 
 // countUnserved records whether the server survives its checks. A check that malforms
-// does not count: a server that ends on each invalid line is reported for each.
-func (e *serverSubject) countUnserved(r *result) {
+// does not count, since a server that ends on each invalid line is reported for each, nor
+// does an end after which the server was started again.
+func (e *serverSubject) countUnserved(r *result, startedAgain bool) {
 	c := r.check
 	if e.enders[r.rev] == "" && e.pools[r.rev].ExitCount() > 0 {
 		e.enders[r.rev] = c.ID
 	}
 	switch {
-	case c.Session.Alone() || c.Malforms:
+	case c.Session.Alone() || c.Malforms || startedAgain:
 	case r.out.EndedSession || r.out.State == check.NotRun:
 		e.unserved = append(e.unserved, c.ID)
 	default:

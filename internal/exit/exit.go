@@ -29,6 +29,9 @@ type End struct {
 	// Again says in which circumstances it was repeated; "" if it was not.
 	Again string
 
+	// Stderr is the last lines that the server wrote to its standard error before it ended.
+	Stderr string
+
 	named func(string) bool
 }
 
@@ -54,7 +57,7 @@ func Of(s *session.Session, from int, hangs bool, pool *session.Pool) *End {
 	}
 	return &End{
 		Session: s, Reason: reason, From: from, Suspects: suspects(s, from), Alone: alone,
-		named: namedBy(pool.Sessions()),
+		Stderr: lastLines(s.Stderr()), named: namedBy(pool.Sessions()),
 	}
 }
 
@@ -206,6 +209,14 @@ func (x *End) Describe() string {
 	return strings.TrimSpace(m.Method() + " " + wire.Clip(m.Params().Raw, 200))
 }
 
+// Method returns the method of the message that the server ended on; "" if none was sent.
+func (x *End) Method() string {
+	if len(x.Suspects) == 0 {
+		return ""
+	}
+	return x.Suspects[0].Message.Method()
+}
+
 // Methods returns the methods of the messages that the server may have ended on, also of
 // those that are no valid JSON.
 func (x *End) Methods() (all []string) {
@@ -262,12 +273,10 @@ func (x *End) Replay(ctx context.Context, pool *session.Pool) *End {
 	return end
 }
 
-// shownLines is the number of lines of a server's standard error that Stderr returns.
+// shownLines is the number of lines of a server's standard error that an End has.
 const shownLines = 10
 
-// Stderr returns the last lines that the server wrote to its standard error; "" if it
-// wrote nothing.
-func (x *End) Stderr() string {
-	lines := strings.Split(strings.TrimSpace(x.Session.Stderr()), "\n")
+func lastLines(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(0, len(lines)-shownLines):], "\n")
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// GivenUpError is the error of a message that is not sent, because the server ended or
-// hung when messages of the same kind were sent before.
+// GivenUpError is the error of a message that is not sent, because the server ended
+// when messages of the same kind were sent before.
 type GivenUpError struct{ Method string }
 
 func (e *GivenUpError) Error() string {
-	return fmt.Sprintf("%s was not sent again, since the server ended or hung on it before", e.Method)
+	return fmt.Sprintf("%s was not sent again, since the server ended on it before", e.Method)
 }
 
 // stimulusKey returns a text that messages of the client share if they have the same

@@ -263,14 +263,14 @@ func (p *Pool) ClearCache() {
 // Notify return a GivenUpError instead.
 func (p *Pool) GiveUp(m wire.Message) { p.givenUp.add(m) }
 
-// CountExit counts an instance that ended or hung.
+// CountExit counts an instance that ended.
 func (p *Pool) CountExit() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.exits++
 }
 
-// ExitCount returns how many instances ended or hung.
+// ExitCount returns how many instances ended by themselves.
 func (p *Pool) ExitCount() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

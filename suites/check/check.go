@@ -33,7 +33,7 @@ type Check struct {
 	// Session is the session that a probe runs in.
 	Session SessionKind
 	// ChargedWith is the method whose valid messages are charged to the check if the
-	// server ends or hangs on them, whatever check sent them; "" for none.
+	// server ends on them, whatever check sent them; "" for none.
 	ChargedWith string
 	// Malforms: the probe sends messages that break the schema on purpose.
 	Malforms bool

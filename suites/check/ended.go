@@ -7,7 +7,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/exit"
 )
 
-// A Charge is the violation of the check of a method: the server ended or hung on a
+// A Charge is the violation of the check of a method: the server ended on a
 // valid message of that method.
 type Charge struct {
 	Method  string
@@ -20,13 +20,12 @@ type serverEnd struct {
 	chargeable bool // all that the body sent is valid use, and a check reports its method
 }
 
-// serverEnd returns how the server ended during the body in one of its sessions, or that
-// it answers no further request there; nil if neither.
-func (t *T) serverEnd(hung bool) *serverEnd {
+// serverEnd returns how the server ended during the body in one of its sessions; nil if it
+// did not. A server that runs and does not answer fails the check that waits.
+func (t *T) serverEnd() *serverEnd {
 	for _, h := range append([]*T{t}, *t.others...) {
-		hangs := hung && h.s == t.s && t.s.ConnectionError() == nil || h.out.hung == h.s
-		if end := exit.Of(h.s, h.from, hangs, t.pool); end != nil {
-			return &serverEnd{end, !t.out.crafted && end.AllOrdinary() && t.chargedTo(methodOf(end)) != ""}
+		if end := exit.Of(h.s, h.from, false, t.pool); end != nil {
+			return &serverEnd{end, !t.out.crafted && end.AllOrdinary() && t.chargedTo(end.Method()) != ""}
 		}
 	}
 	return nil
@@ -43,15 +42,7 @@ func endAtOpening(env Env) *serverEnd {
 	if end == nil {
 		return nil
 	}
-	return &serverEnd{end, end.AllOrdinary() && env.chargedTo(methodOf(end)) != ""}
-}
-
-// methodOf returns the method of the message that the server ended on.
-func methodOf(end *exit.End) string {
-	if len(end.Suspects) == 0 {
-		return ""
-	}
-	return end.Suspects[0].Message.Method()
+	return &serverEnd{end, end.AllOrdinary() && env.chargedTo(end.Method()) != ""}
 }
 
 // charge returns the violation that the end is, for the check of the method.
@@ -62,7 +53,7 @@ func (x *serverEnd) charge() Charge {
 	if x.Again != "" {
 		detail += "; " + x.Again
 	}
-	return Charge{Method: methodOf(x.End), Outcome: Outcome{
+	return Charge{Method: x.Method(), Outcome: Outcome{
 		State: Violated, Detail: detail, Expected: "the server answers and goes on", Got: "the server " + x.Reason,
 		Notes: x.notes(), EndedSession: true, Frames: excerpt(x.Session.Transcript, from, last.Index),
 	}}
@@ -70,8 +61,8 @@ func (x *serverEnd) charge() Charge {
 
 // notes returns what the server wrote to its standard error before it ended.
 func (x *serverEnd) notes() []string {
-	if text := x.Stderr(); text != "" {
-		return []string{"its standard error ended with: " + strings.ReplaceAll(text, "\n", " / ")}
+	if x.Stderr != "" {
+		return []string{"its standard error ended with: " + strings.ReplaceAll(x.Stderr, "\n", " / ")}
 	}
 	return nil
 }

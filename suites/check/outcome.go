@@ -42,7 +42,6 @@ type Outcome struct {
 	gaveUp       string           // a method whose message was not sent again; "" for none
 	unsent       bool             // a stimulus could not be sent
 	crafted      bool             // it sent what is no valid use on purpose
-	hung         *session.Session // in which the server answered no further request; or nil
 	saw          int              // evidence that the rule was kept
 	forbidden    []awaitedMessage // messages that must not come until the sessions end
 	awaited      []awaitedMessage // missing messages, which may come until the sessions end

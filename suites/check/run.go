@@ -45,7 +45,7 @@ func Applies(c Check, rev spec.Revision, declares func(string) bool) (why string
 // must open another one (basic/transports#session-management): the check is only
 // charged if that session ends too.
 //
-// If the server ends or hangs, the body is repeated in a new instance. A server that ends
+// If the server ends, the body is repeated in a new instance. A server that ends
 // there again on a message that breaks a rule fails the check. One that ends on valid use
 // of what it offers does not: the outcome has a Charge to the check of the method, the
 // message is not sent again, and the body is repeated without it.
@@ -154,9 +154,9 @@ func run(ctx context.Context, c Check, env Env) (out Outcome, lost bool, end *se
 	if out.State == Broken {
 		out.Frames = excerpt(s.Transcript, t.from, t.mark)
 	}
-	hung := t.checkSession(c, &out)
+	t.checkSession(c, &out)
 	if ctx.Err() == nil {
-		end = t.serverEnd(hung)
+		end = t.serverEnd()
 	}
 	switch {
 	case c.Session.Alone():
@@ -211,28 +211,24 @@ func (t *T) body(probe func(*T)) {
 	probe(t)
 }
 
-// checkSession tests whether a shared session still answers, and ends it otherwise, so
-// that the next check gets another. It reports whether the server runs and answers no
-// further request.
-func (t *T) checkSession(c Check, out *Outcome) (hung bool) {
+// checkSession tests whether a shared session still answers.
+func (t *T) checkSession(c Check, out *Outcome) {
 	if c.Session.Alone() || t.ctx.Err() != nil {
-		return false
+		return
 	}
 	if t.s.ConnectionError() == nil && !c.Malforms && out.State != Violated && !out.unsent {
-		return false // its last answer showed that the server still answers
+		return // its last answer showed that the server still answers
 	}
 	live := t.s.CheckLiveness(t.ctx)
 	if live == session.Alive || t.ctx.Err() != nil {
-		return false
+		return
 	}
 	out.EndedSession = true
 	if over := t.s.ConnectionError(); over != nil {
 		out.Notes = append(out.Notes, fmt.Sprintf("the session ended: %v", over))
 	} else {
 		out.Notes = append(out.Notes, "the server answered no further request")
-		hung = true
 	}
-	return hung
 }
 
 // Judge runs a judge over one transcript.

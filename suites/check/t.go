@@ -124,9 +124,6 @@ func (t *T) require(err error) {
 		t.out.State, t.out.Detail, t.out.Cause = NotRun, givenUp.Error(), t.chargedTo(givenUp.Method)
 		panic(stop{})
 	case errors.As(err, &none):
-		if none.State == session.OutOfSync {
-			t.out.hung = t.s
-		}
 		if none.IsTimeout() {
 			late := t.s.ExpectLater(none.FrameIndex, ResponseTo(none.ID))
 			t.out.awaited = append(t.out.awaited, awaitedMessage{late, t.s.Transcript, none.FrameIndex, NotObserved})

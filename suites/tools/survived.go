@@ -6,7 +6,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// survivalJudges returns the checks that report a server that ends or hangs on valid
+// survivalJudges returns the checks that report a server that ends on valid
 // requests of a method, whatever check sends them.
 func survivalJudges() []check.Check {
 	return []check.Check{
