@@ -157,7 +157,7 @@ func TestProfileAllowsItsTools(t *testing.T) {
 func TestCheckOfProfileClaimsNoRule(t *testing.T) {
 	c := check.Check{
 		ID: "a.b", Says: "x", Level: spec.Must, In: spec.Every, On: 1, Of: wire.Server, Profile: "p", Spec: "s",
-		Idle: "i", Probe: func(*check.T) {},
+		Idle: "i", Hint: "h", Probe: func(*check.T) {},
 	}
 	if err := c.Validate(); err != nil {
 		t.Error(err)
