@@ -42,7 +42,8 @@ func messageProbes() []check.Check {
 					sent[id.Key()] = true
 					call := t.Start(t.Facts.BarrierMethod, nil, id)
 					m, ok := t.Await(call.FrameIndex, func(m wire.Message) bool {
-						return m.IsResponse() && (m.ID().Equal(id) || !sent[m.ID().Key()] && !answersFrameSince(t, 0, m))
+						return m.IsResponse() &&
+							(m.ID().Equal(id) || !sent[m.ID().Key()] && !answersFrameSince(t, 0, m))
 					})
 					if ok {
 						match.Expect(t, m).To(match.BeResult(), "%s with the id %s", t.Facts.BarrierMethod,
