@@ -51,8 +51,8 @@ func TestExitCodesOfRuns(t *testing.T) {
 		"reference over SSE": {argv("server --reference --transport sse --only ping.answered"), 0,
 			"2024-11-05 sse"},
 		"fails a Robust check": {
-			argv("server --spec 2025-11-25 --only jsonrpc.notification.survived", peerProcess("peer-exits")), 0,
-			"ROBUST, no clause requires it; see basic/index#notifications",
+			argv("server --spec 2025-11-25 --only ping.survived", peerProcess("peer-exits")), 0,
+			"ROBUST, no clause requires it; see basic/utilities/ping#behavior-requirements",
 		},
 		"deadline": {argv("server --deadline 1s --start-timeout 30s", peerProcess("peer-silent")), 3, "deadline"},
 	})
