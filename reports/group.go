@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"regexp"
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
@@ -48,57 +47,6 @@ func suitesOf(run *Run) []suite {
 	slices.SortStableFunc(all, func(a, b suite) int { return rank(a) - rank(b) })
 	return all
 }
-
-// A problem is one check with one verdict: one thing for the reader to look at,
-// however many revisions show it.
-type problem struct {
-	ID       string
-	Verdict  Verdict
-	Variants []variant
-}
-
-// A variant is the outcomes of a problem that say the same.
-type variant struct {
-	Outcome           // the last of them, so that the rules are those of the newest revision
-	Places  []Outcome // all of them
-}
-
-// problemsOf groups the outcomes of a verdict by check and, within a check, by
-// what they say. It takes either those that the baseline excuses or the others.
-func problemsOf(run *Run, v Verdict, excused bool) []problem {
-	var all []problem
-	for _, o := range run.Outcomes {
-		if o.Verdict != v || (o.Baselined != "") != excused {
-			continue
-		}
-		i := slices.IndexFunc(all, func(p problem) bool { return p.ID == o.ID })
-		if i < 0 {
-			i = len(all)
-			all = append(all, problem{ID: o.ID, Verdict: v})
-		}
-		p := &all[i]
-		j := slices.IndexFunc(p.Variants, func(known variant) bool { return saySame(known.Outcome, o) })
-		if j < 0 {
-			p.Variants = append(p.Variants, variant{Outcome: o, Places: []Outcome{o}})
-			continue
-		}
-		p.Variants[j].Outcome = o
-		p.Variants[j].Places = append(p.Variants[j].Places, o)
-	}
-	return all
-}
-
-// saySame reports whether two outcomes of one check differ in place only.
-func saySame(a, b Outcome) bool {
-	return withoutIDs(a.Detail) == withoutIDs(b.Detail) && a.Expected == b.Expected &&
-		withoutIDs(a.Got) == withoutIDs(b.Got) && a.Baselined == b.Baselined
-}
-
-// withoutIDs removes the request ids that a session counts up. They differ from
-// run to run and carry no meaning.
-func withoutIDs(text string) string { return countedID.ReplaceAllString(text, "id") }
-
-var countedID = regexp.MustCompile(`\bid [0-9]{1,9}\b`)
 
 // An unjudged is the checks that have no verdict for one reason.
 type unjudged struct {

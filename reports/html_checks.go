@@ -212,6 +212,7 @@ func viewOutcome(o Outcome, budget frameBudget, openFrames bool) outcomeView {
 	for _, n := range o.Notes {
 		add("Note", n)
 	}
+	add("Known", o.Known)
 	add("Cause", o.Cause)
 	add("Hint", o.Hint)
 	add("Check", o.Where)

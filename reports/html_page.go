@@ -53,7 +53,8 @@ type (
 		ID, Anchor, Says, Level string
 		Icon                    string
 		Places                  []placeView
-		What                    string
+		What, Known             string
+		Also                    []placeView // other checks that saw it
 	}
 	placeView    struct{ Anchor, Name string }
 	baselineView struct{ Entry, Problem, Reason string }
@@ -89,10 +90,8 @@ func newPage(run *Run) pageView {
 	all := suitesOf(run)
 	p.addRevisions(run, all)
 	for _, excused := range []bool{false, true} {
-		for _, v := range []Verdict{Fail, Broken, Warn} {
-			for _, problem := range problemsOf(run, v, excused) {
-				p.Problems = append(p.Problems, viewProblem(problem))
-			}
+		for _, problem := range problemsOf(run, excused) {
+			p.Problems = append(p.Problems, viewProblem(problem))
 		}
 	}
 	budget := newFrameBudget(run)
@@ -206,12 +205,16 @@ func (p *pageView) addRevisions(run *Run, all []suite) {
 }
 
 func viewProblem(p problem) problemView {
-	newest := p.Variants[len(p.Variants)-1].Outcome
+	newest := p.newest()
 	v := problemView{
 		ID: oneLine(p.ID, idLimit), Anchor: anchor(newest), Icon: icon(newest),
 		Says:  oneLine(newest.Says, detailLimit),
 		Level: oneLine(string(newest.Level), nameLimit),
 		What:  oneLine(newest.Detail, detailLimit),
+		Known: oneLine(newest.Known, detailLimit),
+	}
+	for _, other := range p.Also {
+		v.Also = append(v.Also, placeView{anchor(other.Outcome), alsoText(other)})
 	}
 	for _, variant := range p.Variants {
 		for _, o := range variant.Places {

@@ -22,6 +22,7 @@ type (
 		Run
 		Outcomes *struct{} `json:"outcomes,omitempty"`
 		Findings *struct{} `json:"findings,omitempty"`
+		Causes   []Cause   `json:"causes,omitempty"`
 	}
 	outcomeHead struct {
 		Outcome
@@ -35,7 +36,7 @@ type (
 
 // WriteJSON writes the run as one JSON object of format 1, with one outcome a
 // line. Frames are written byte for byte as wire.Frame.AppendJSON encodes them.
-// The totals are computed from the outcomes; run.Totals is ignored.
+// The totals and the causes are computed from the outcomes; run.Totals is ignored.
 func WriteJSON(w io.Writer, run *Run) error {
 	head := *run
 	head.Format = Format
@@ -43,7 +44,7 @@ func WriteJSON(w io.Writer, run *Run) error {
 	if head.Revisions == nil {
 		head.Revisions = []RevisionRun{}
 	}
-	b, err := marshalObject(runHead{Run: head})
+	b, err := marshalObject(runHead{Run: head, Causes: run.Causes()})
 	if err != nil {
 		return fmt.Errorf("write JSON report: %w", err)
 	}

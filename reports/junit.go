@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
@@ -65,9 +66,11 @@ const (
 )
 
 // WriteJUnit writes the run as JUnit XML: a testsuite for each revision and
-// transport, in it a testcase for each check. A fail is a failure; broken and
-// not-run are errors; not-applicable, not-observed and what the baseline excuses
-// are skipped with the reason. A warn passes, as it does for the exit code; its
+// transport, in it a testcase for each check. A fail is a failure at the newest
+// revision that shows the deviation; at the others, and in other checks that saw it,
+// it is skipped and names that testcase. Broken and not-run are errors;
+// not-applicable, not-observed and what the baseline excuses are skipped with the
+// reason. A warn passes, as it does for the exit code; its
 // system-out and a property of the suite describe it. Only failed testcases
 // carry the transcript, a JSON line for each frame.
 //
@@ -77,8 +80,9 @@ const (
 // without failures and errors always means exit code 0.
 func WriteJUnit(w io.Writer, run *Run) error {
 	doc := junitSuites{Name: escape(run.Tool.Name, ""), Time: seconds(run.MS)}
+	reported := entriesOf(run)
 	for _, s := range suitesOf(run) {
-		doc.add(junitOutcomes(run, s))
+		doc.add(junitOutcomes(run, s, reported))
 	}
 	if len(run.Findings) > 0 {
 		doc.add(junitFindings(run))
@@ -140,7 +144,7 @@ func (s *junitSuite) property(name, value string) {
 	}
 }
 
-func junitOutcomes(run *Run, of suite) junitSuite {
+func junitOutcomes(run *Run, of suite, reported map[place]entry) junitSuite {
 	s := newSuite(run, of.name())
 	s.Time = seconds(of.MS)
 	s.property("revision", string(of.Revision))
@@ -151,8 +155,8 @@ func junitOutcomes(run *Run, of suite) junitSuite {
 		}
 	}
 	for _, o := range of.Outcomes {
-		s.Cases = append(s.Cases, junitOutcome(o))
-		if o.Verdict == Warn && !o.isExcused() {
+		s.Cases = append(s.Cases, junitOutcome(o, reported[placeOf(o)]))
+		if o.Verdict == Warn && !o.isExcused() && reported[placeOf(o)].at == "" {
 			s.property("warn "+o.ID, junitMessage(o))
 		}
 	}
@@ -162,21 +166,66 @@ func junitOutcomes(run *Run, of suite) junitSuite {
 // junitMessage is the one line that CI servers show of a testcase.
 func junitMessage(o Outcome) string { return oneLine(firstNonEmpty(o.Detail, o.Says), detailLimit) }
 
-func junitOutcome(o Outcome) junitCase {
+// A place is where an outcome stands in a report.
+type place struct {
+	id, transport string
+	revision      spec.Revision
+}
+
+func placeOf(o Outcome) place { return place{o.ID, o.Transport, o.Revision} }
+
+// An entry says which testcase reports a deviation, since each is reported once.
+type entry struct {
+	at   string // that testcase; "" if it is this one
+	also string // the other testcases with this deviation
+}
+
+// entriesOf returns, for each fail and warn that the baseline does not excuse, which
+// testcase reports the deviation that it shows.
+func entriesOf(run *Run) map[place]entry {
+	all := make(map[place]entry)
+	for _, p := range problemsOf(run, false) {
+		if p.Verdict == Broken {
+			continue
+		}
+		newest := p.newest()
+		var others []string
+		for _, o := range p.outcomes() {
+			if placeOf(o) == placeOf(newest) {
+				continue
+			}
+			all[placeOf(o)] = entry{at: fmt.Sprintf("%s at %s %s", newest.ID, newest.Revision, newest.Transport)}
+			others = append(others, fmt.Sprintf("%s at %s %s", o.ID, o.Revision, o.Transport))
+		}
+		all[placeOf(newest)] = entry{also: strings.Join(others, ", ")}
+	}
+	return all
+}
+
+func junitOutcome(o Outcome, reported entry) junitCase {
 	c := junitCase{
 		Name:  escape(o.ID, ""),
 		Class: escape(fmt.Sprintf("%s.%s.%s", o.Revision, o.Transport, o.Area), ""),
 		Time:  seconds(o.MS),
 	}
 	text := escape(describe(o), "\n")
+	if reported.also != "" {
+		text += escape("also     "+reported.also, "\n") + "\n"
+	}
 	message := junitMessage(o)
 	why := oneLine(causeAndHint(o), detailLimit)
 	switch {
 	case o.isExcused():
 		c.Skipped = &junitResult{Message: "in the baseline: " + oneLine(o.Baselined, detailLimit), Text: text}
+	case o.Verdict == Fail && reported.at != "":
+		c.Skipped = &junitResult{
+			Type: string(Fail), Message: oneLine("fail, reported once: "+reported.at, detailLimit), Text: text,
+		}
 	case o.Verdict == Fail:
 		c.Failure = &junitResult{Type: escape(string(o.Level), ""), Message: message, Text: text}
 		c.SystemOut = transcript(o.Frames)
+	case o.Verdict == Warn && reported.at != "":
+		c.SystemOut = &junitOutput{"WARN, reported once: " + oneLine(reported.at, detailLimit) + "\n"}
 	case o.Verdict == Warn:
 		c.SystemOut = &junitOutput{"WARN " + message + "\n\n" + text}
 	case o.Verdict == Broken:
@@ -218,6 +267,7 @@ func describe(o Outcome) string {
 	if c := o.Spec; c != nil {
 		add("rule", fmt.Sprintf("%s, no clause requires it; see %s %s", o.Level, c.Section, c.URL))
 	}
+	add("known", o.Known)
 	add("check", o.Where)
 	add("rerun", o.Rerun)
 	return b.String()

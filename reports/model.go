@@ -126,6 +126,7 @@ type Outcome struct {
 	MS        float64       `json:"ms"`
 	Frames    []wire.Frame  `json:"frames,omitempty"`
 	Baselined string        `json:"baselined,omitempty"` // reason that the baseline gives for this fail or warn
+	Known     string        `json:"known,omitempty"`     // that the deviation is known of the SDK of the target
 	Rerun     string        `json:"rerun,omitempty"`     // command that runs this check alone
 }
 

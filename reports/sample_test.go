@@ -255,14 +255,14 @@ func setVerdict(o *Outcome, percent int, rnd *rand.Rand) {
 	switch {
 	case percent < 8 && o.Level == spec.Must:
 		o.Verdict = Fail
-		o.Detail = "the request was answered with a result where the rule requires an error"
-		o.Expected = "an error response with code -32602"
+		o.Detail = "the request of " + o.ID + " was answered with a result where the rule requires an error"
+		o.Expected = "an error response with code -32602 to " + o.ID
 		o.Got = `a result: {"content":[{"type":"text","text":"Unknown tool"}],"isError":true}`
 		o.Frames = conversation(rnd, string(o.Revision))
 	case percent < 20 && o.Level == spec.Should:
 		o.Verdict = Warn
-		o.Detail = "the server left out what a client should be able to rely on"
-		o.Expected, o.Got = "a member nextCursor that is a string", "null"
+		o.Detail = "the server left out what " + o.ID + " relies on"
+		o.Expected, o.Got = "a member of "+o.ID+" that is a string", "null"
 		o.Frames = conversation(rnd, string(o.Revision))
 	case percent < 22:
 		o.Verdict, o.Detail = NotObserved, "no list has a second page"

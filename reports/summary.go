@@ -22,8 +22,8 @@ const (
 const checksShown = 4
 
 // WriteSummary writes the result of a run for a person at a terminal: the
-// target, the totals of each revision, each fail and warn with its rule and the
-// command that reruns it, what could not be judged and why, and in the last line
+// target, the totals of each revision, each deviation once with its rule, the command
+// that reruns it and the other checks that saw it, what could not be judged and why, and in the last line
 // the conclusion that run.Exit stands for. It escapes and cuts whatever the
 // target sent.
 func WriteSummary(w io.Writer, run *Run, o TextOptions) error {
@@ -33,18 +33,11 @@ func WriteSummary(w io.Writer, run *Run, o TextOptions) error {
 		p.head(run)
 		p.totals(run)
 	}
-	for _, v := range []Verdict{Fail, Broken, Warn} {
-		if v == Warn && o.Quiet {
-			continue
-		}
-		p.problems(problemsOf(run, v, false), "")
-	}
+	p.problems(problemsOf(run, false), "")
 	p.findings(run.Findings)
 	p.baselineProblems(run.Baseline)
 	if !o.Quiet {
-		for _, v := range []Verdict{Fail, Warn} {
-			p.problems(problemsOf(run, v, true), "  (in the baseline)")
-		}
+		p.problems(problemsOf(run, true), "  (in the baseline)")
 		p.unjudged("Not run", unjudgedOf(run, NotRun))
 		p.unjudged("Not observed", unjudgedOf(run, NotObserved))
 		for _, n := range run.Notes {
@@ -166,11 +159,18 @@ func (p printer) totalsRow(label string, verdicts []Verdict, of map[Verdict]int)
 
 func (p printer) problems(all []problem, suffix string) {
 	for _, c := range all {
+		if c.Verdict == Warn && p.Quiet {
+			continue
+		}
 		p.line("%s  %s%s", p.paint(c.Verdict, label(c.Verdict)), p.bold(oneLine(c.ID, idLimit)), suffix)
 		p.paragraph("  ", oneLine(c.Variants[0].Says, detailLimit))
 		for _, v := range c.Variants {
 			p.variant(v)
 		}
+		for _, v := range c.Also {
+			p.paragraph("  also      ", alsoText(v))
+		}
+		p.field("known", c.newest().Known)
 		p.line("")
 	}
 }
@@ -220,6 +220,11 @@ func placesText(outcomes []Outcome) string {
 	}
 	b.WriteString(" " + outcomes[len(outcomes)-1].Transport)
 	return oneLine(b.String(), 4*nameLimit)
+}
+
+// alsoText is "a.b (warn at 2025-06-18 stdio)", of another check that saw a deviation.
+func alsoText(v variant) string {
+	return fmt.Sprintf("%s (%s at %s)", oneLine(v.ID, idLimit), v.Verdict, placesText(v.Places))
 }
 
 func (p printer) findings(all []Finding) {

@@ -178,7 +178,7 @@ func TestOutcomesThatDifferInCountedIDsAreOneVariant(t *testing.T) {
 		at(spec.V2025_06_18, "the request with id 9007199254740993 was answered", "result for id 9007199254740992"),
 		at(spec.V2025_11_25, "the request with id 9007199254740995 was answered", "result for id 9007199254740996"),
 		at(spec.V2026_07_28, "the request with id 9 was answered", "error -32603 for id 9"),
-	}}, Warn, false)
+	}}, false)
 	if len(all) != 1 || len(all[0].Variants) != 4 || len(all[0].Variants[0].Places) != 2 {
 		t.Errorf("the variants are %v", all)
 	}
