@@ -88,6 +88,10 @@ next:
 	return out
 }
 
+// advised ends the id of a check whose rule is a MUST at other revisions. There the
+// check with the id without this suffix judges it.
+const advised = ".advised"
+
 func placesOf(variants []variant) [][]Outcome {
 	var all [][]Outcome
 	for _, v := range variants {
@@ -97,8 +101,12 @@ func placesOf(variants []variant) [][]Outcome {
 }
 
 // shows reports whether every outcome of another problem shows a deviation that one
-// of p shows too.
+// of p shows too, or the other problem is of the same rule at revisions at which its
+// level is SHOULD.
 func (p problem) shows(other problem) bool {
+	if strings.TrimSuffix(p.ID, advised) == strings.TrimSuffix(other.ID, advised) {
+		return true
+	}
 	for _, theirs := range other.Variants {
 		for _, o := range theirs.Places {
 			if !slices.ContainsFunc(slices.Concat(placesOf(p.Variants)...), func(ours Outcome) bool {

@@ -35,7 +35,14 @@ func TestOneDeviationIsOneCause(t *testing.T) {
 			[]Cause{{ID: "a", Verdict: Fail, Revisions: []spec.Revision{spec.V2025_06_18, spec.V2025_11_25}}},
 		},
 		"another check says the same at another revision": {
-			[]Outcome{warned(deviation("a.advised", spec.V2024_11_05, 7, a.Detail, a.Got)), a},
+			[]Outcome{warned(deviation("b", spec.V2024_11_05, 7, a.Detail, a.Got)), a},
+			[]Cause{{
+				ID: "a", Verdict: Fail, Also: []string{"b"},
+				Revisions: []spec.Revision{spec.V2024_11_05, spec.V2025_06_18},
+			}},
+		},
+		"the check of a rule at another level": {
+			[]Outcome{a, warned(deviation("a.advised", spec.V2024_11_05, 7, "of another message", "other"))},
 			[]Cause{{
 				ID: "a", Verdict: Fail, Also: []string{"a.advised"},
 				Revisions: []spec.Revision{spec.V2024_11_05, spec.V2025_06_18},
@@ -106,7 +113,9 @@ func TestReportsShowACauseOnce(t *testing.T) {
 		Exit: ExitFails, Outcomes: []Outcome{a, deviation("tools.two", spec.V2025_06_18, 5, "a result", "result for id 5")},
 	}
 	text := summaryText(t, run, TextOptions{})
-	for _, want := range []string{"FAIL  tools.one", "  also      tools.two (fail at 2025-06-18 stdio)", "The SDK does this."} {
+	for _, want := range []string{
+		"FAIL  tools.one", "  also      tools.two (fail at 2025-06-18 stdio)", "The SDK does this.",
+	} {
 		if strings.Count(text, want) != 1 {
 			t.Errorf("the summary has %q %d times:\n%s", want, strings.Count(text, want), text)
 		}

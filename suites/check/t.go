@@ -91,10 +91,14 @@ func RequireResult(t *T, method string, params Params) gjson.Result {
 	return m.Result()
 }
 
-// reply makes a Reply of what a session returns and marks the answer.
+// reply makes a Reply of what a session returns and marks the answer, or the request
+// that got none.
 func (t *T) reply(e wire.Entry, err error) Reply {
 	t.interrupted()
 	t.noteGivenUp(err)
+	if none := (*session.NoAnswerError)(nil); errors.As(err, &none) && none.FrameIndex > 0 {
+		t.mark = none.FrameIndex
+	}
 	if err == nil {
 		t.mark = e.Index
 		if took := t.s.Lateness(e.Index); took > 0 {
@@ -310,14 +314,29 @@ func Attempt(t *T, body func(*T)) {
 // Survives fails the check if the server no longer answers.
 func (t *T) Survives(stimulus string) {
 	t.out.crafted = true
+	at := t.lastStimulus()
 	if live := t.s.CheckLiveness(t.ctx); live != session.Alive {
 		t.interrupted()
 		why := string(live)
 		if over := t.s.ConnectionError(); over != nil {
 			why += ": " + over.Error()
 		}
+		t.mark = at
 		t.Fail("the server still answers", why, "after %s the server no longer answers (%s)", stimulus, why)
 	}
+}
+
+// lastStimulus returns the index of the last frame of the body that is no request of a
+// barrier; -1 if there is none.
+func (t *T) lastStimulus() int {
+	at := -1
+	for e := range t.s.Walk(t.from) {
+		m := e.Message
+		if e.From == wire.Client && (m.Kind != wire.Request || m.Method() != t.Rev.Facts().BarrierMethod) {
+			at = e.Index
+		}
+	}
+	return at
 }
 
 // Over returns why the connection has ended, or nil.

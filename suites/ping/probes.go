@@ -23,7 +23,7 @@ func probes() []check.Check {
 			Probe: func(t *check.T) {
 				for _, params := range []check.Params{nil, {}, {"_meta": check.Params{}}} {
 					m := t.Request("ping", params)
-					match.Expect(t, m).To(match.BeResult(), "ping with params %v", params)
+					match.Expect(t, m).To(match.BeResult(), "ping with params %s", check.MustJSON(params))
 					if name := check.MemberBesideMeta(m.Result()); name != "" || !m.Result().IsObject() {
 						t.Fail("an empty result", m.Result().Raw, "the result of ping is not an empty object")
 					}

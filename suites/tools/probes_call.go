@@ -283,7 +283,8 @@ func probeMalformedCalls(t *check.T) {
 		{"arguments": check.Params{}},
 		{"name": 5, "arguments": check.Params{}},
 	} {
-		match.Expect(t, t.Request("tools/call", params)).To(match.BeError(), "tools/call with params %v", params)
+		match.Expect(t, t.Request("tools/call", params)).To(match.BeError(),
+			"tools/call with params %s", check.MustJSON(params))
 		t.Saw()
 	}
 	for _, tool := range offer.Tools(t) {
