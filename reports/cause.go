@@ -5,9 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
 // A Cause is one deviation of the target: a check that fails or warns, with the
@@ -135,7 +134,7 @@ func haveSameCause(a, b Outcome) bool {
 		withoutCounted(clientA) == withoutCounted(clientB) && withoutCounted(serverA) == withoutCounted(serverB)
 }
 
-func methodOf(message string) string { return gjson.Get(message, "method").String() }
+func methodOf(message string) string { return wire.Frame{Raw: []byte(message)}.Message().Method() }
 
 // saySame reports whether two outcomes differ in place only.
 func saySame(a, b Outcome) bool {

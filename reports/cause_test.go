@@ -23,13 +23,12 @@ func deviation(id string, rev spec.Revision, n int, detail, got string) Outcome 
 	}
 }
 
-func TestOneDeviationIsOneCause(t *testing.T) {
+// causeTests are outcomes and the causes that they have. All but the first outcome of
+// some are of a check b.
+var causeTests = func() map[string]causeTest {
 	a := deviation("a", spec.V2025_06_18, 4, "tools/list (id 4) was answered with a result", "result for id 4")
 	newer := deviation("a", spec.V2025_11_25, 9, "tools/list (id 9) was answered with a result", "result for id 9")
-	for name, test := range map[string]struct {
-		outcomes []Outcome
-		want     []Cause
-	}{
+	return map[string]causeTest{
 		"revisions of one check": {
 			[]Outcome{a, newer},
 			[]Cause{{ID: "a", Verdict: Fail, Revisions: []spec.Revision{spec.V2025_06_18, spec.V2025_11_25}}},
@@ -83,7 +82,16 @@ func TestOneDeviationIsOneCause(t *testing.T) {
 				{ID: "a", Verdict: Fail, Revisions: []spec.Revision{spec.V2025_11_25}, Baselined: true},
 			},
 		},
-	} {
+	}
+}()
+
+type causeTest struct {
+	outcomes []Outcome
+	want     []Cause
+}
+
+func TestOneDeviationIsOneCause(t *testing.T) {
+	for name, test := range causeTests {
 		if got := (&Run{Outcomes: test.outcomes}).Causes(); !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%s:\n got %+v\nwant %+v", name, got, test.want)
 		}

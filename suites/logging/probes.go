@@ -75,7 +75,8 @@ func probes() []check.Check {
 				}
 				for _, params := range []check.Params{{"level": "verbose"}, {"level": "DEBUG"}, {"level": 3}, {}} {
 					m := t.Request("logging/setLevel", params)
-					match.Expect(t, m).To(match.BeError(spec.InvalidParams), "logging/setLevel with params %s", check.MustJSON(params))
+					match.Expect(t, m).To(match.BeError(spec.InvalidParams),
+						"logging/setLevel with params %s", check.MustJSON(params))
 					t.Saw()
 				}
 			},
