@@ -11,6 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/catalog"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/view"
 )
 
 // A Symptom is what an oracle reports of an execution.
@@ -58,9 +59,10 @@ func newOracles(rev spec.Revision, over transport.Kind) *oracles {
 // and returns their ids. Such a violation is the subject of `mcpcheck server`.
 func (o *oracles) removeViolated(x execution, whole *wire.Transcript) []string {
 	var out []string
-	view := check.NewView(o.rev, x.transcript)
+	v := view.New(o.rev, x.transcript)
 	o.judges = slices.DeleteFunc(o.judges, func(c check.Check) bool {
-		violated := view.Judge(c).State == check.Violated && check.Judge(c, o.rev, whole).State == check.Violated
+		violated := check.JudgeView(c, v).State == check.Violated &&
+			check.Judge(c, o.rev, whole).State == check.Violated
 		if violated {
 			out = append(out, c.ID)
 		}
@@ -93,9 +95,9 @@ func (o *oracles) judge(x execution) *Symptom {
 	if !o.keptRevision(x.transcript) {
 		return nil
 	}
-	view := check.NewView(o.rev, x.transcript)
+	v := view.New(o.rev, x.transcript)
 	for _, c := range o.judges {
-		found := view.Judge(c)
+		found := check.JudgeView(c, v)
 		if found.State == check.Broken {
 			return &Symptom{
 				Oracle: oracleBroken, Outcome: c.ID + ": " + normalize(found.Detail), Says: found.Detail, Frame: -1,

@@ -35,7 +35,7 @@ var ofSurvey = []string{
 
 // ofAreas is what an area may import: no other area.
 var ofAreas = append([]string{
-	"suites/expect", "internal/match", "internal/script", "internal/yamldoc", "fixtures", "gomega",
+	"suites/expect", "suites/view", "internal/match", "internal/script", "internal/yamldoc", "fixtures", "gomega",
 }, ofSurvey...)
 
 // mayImport is what each package may import of this module and of others, besides the
@@ -46,13 +46,13 @@ var mayImport = map[string][]string{
 	"fixtures":     {"internal/spec", "internal/wire"},
 	"fuzz": {
 		"fixtures", "internal/schema", "internal/session", "internal/spec", "internal/transport",
-		"internal/wire", "reports", "suites/catalog", "suites/check", "gjson", "rapid",
+		"internal/wire", "reports", "suites/catalog", "suites/check", "suites/view", "gjson", "rapid",
 	},
 	"internal/config": {"go-yaml", "internal/yamldoc"},
 	"internal/engine": {
 		"fixtures", "internal/script", "internal/session", "internal/spec", "internal/transport",
 		"internal/wire", "reports", "suites/catalog", "suites/check", "suites/official", "suites/scenario",
-		"suites/survey", survey,
+		"suites/survey", survey, "suites/view",
 	},
 	"internal/exit":       {"internal/schema", "internal/session", "internal/spec", "internal/wire", "gjson"},
 	"internal/format":     {},
@@ -90,11 +90,13 @@ var mayImport = map[string][]string{
 	},
 	"suites/catalog": {"fixtures", "internal/spec", "internal/wire", areas, "suites/check"},
 	"suites/check": {
-		"internal/exit", "internal/session", "internal/spec", "internal/transport", "internal/wire", "gjson",
+		"internal/exit", "internal/session", "internal/spec", "internal/transport", "internal/wire", "suites/view",
+		"gjson",
 	},
 	"suites/expect":      {"internal/session", "internal/spec", "internal/wire", "suites/check", survey},
 	"suites/ginkgosuite": {"internal/engine", "internal/spec", "reports", "suites", "suites/check", "ginkgo"},
 	"suites/scenario":    {"internal/script", "internal/spec", "internal/transport"},
+	"suites/view":        {"internal/session", "internal/spec", "internal/wire", "gjson"},
 }
 
 // isArea reports whether a package is an area or a part of the public contract.

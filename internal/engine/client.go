@@ -17,6 +17,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/scenario"
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
+	"github.com/mcpcheck/mcpcheck/suites/view"
 )
 
 // A clientSubject is a client under test: the sessions that it opened with the
@@ -25,7 +26,7 @@ type clientSubject struct {
 	*Engine
 	target   script.Client
 	sessions map[spec.Revision][]transcript.ClientSession // by the revision that governs them
-	views    map[spec.Revision][]*check.View              // the same, ready for the judges
+	views    map[spec.Revision][]*view.View               // the same, ready for the judges
 	stray    []transcript.ClientSession                   // opened at no revision that is published
 	opened   bool                                         // the client opened any session
 	whys     map[spec.Revision]string                     // what it did with the ordinary server of a revision
@@ -55,7 +56,7 @@ func NewClient(target script.Client, o Options) (*Engine, error) {
 	e.subject = &clientSubject{
 		Engine: e, target: target,
 		sessions: map[spec.Revision][]transcript.ClientSession{},
-		views:    map[spec.Revision][]*check.View{},
+		views:    map[spec.Revision][]*view.View{},
 		whys:     map[spec.Revision]string{},
 	}
 	return e, nil
@@ -244,7 +245,7 @@ func (e *clientSubject) planAll() {
 func (e *clientSubject) run(_ context.Context, r *result) {
 	if e.views[r.rev] == nil {
 		for _, s := range e.sessions[r.rev] {
-			e.views[r.rev] = append(e.views[r.rev], check.NewView(r.rev, s.Transcript))
+			e.views[r.rev] = append(e.views[r.rev], view.New(r.rev, s.Transcript))
 		}
 	}
 	r.decide(check.JudgeAll(r.check, e.views[r.rev]))

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/official"
 	"github.com/mcpcheck/mcpcheck/suites/survey"
+	"github.com/mcpcheck/mcpcheck/suites/view"
 )
 
 // The checks that fail if a server answers no opening.
@@ -41,7 +42,7 @@ type serverSubject struct {
 	process  transport.ServerProcess // nil unless mcpcheck started a server at a URL
 	pools    map[spec.Revision]*session.Pool
 	closed   map[spec.Revision]bool // all sessions have ended
-	ended    map[spec.Revision][]*check.View
+	ended    map[spec.Revision][]*view.View
 	unserved []string                 // checks that ended their session or got none, without one between that did not
 	enders   map[spec.Revision]string // the first check in which the server ended
 }
@@ -62,7 +63,7 @@ func New(target transport.Target, o Options) (*Engine, error) {
 		process:  target.Process(),
 		pools:    map[spec.Revision]*session.Pool{},
 		closed:   map[spec.Revision]bool{},
-		ended:    map[spec.Revision][]*check.View{},
+		ended:    map[spec.Revision][]*view.View{},
 		enders:   map[spec.Revision]string{},
 	}
 	return e, nil
@@ -433,11 +434,11 @@ func (e *serverSubject) revise(r *result, o check.Outcome) {
 }
 
 // views returns the ended sessions of a revision, ready for all its judges.
-func (e *serverSubject) views(rev spec.Revision) []*check.View {
+func (e *serverSubject) views(rev spec.Revision) []*view.View {
 	if e.ended[rev] == nil {
 		for _, s := range e.pools[rev].Sessions() {
 			if s.Rev == rev {
-				e.ended[rev] = append(e.ended[rev], check.ViewOf(s))
+				e.ended[rev] = append(e.ended[rev], view.Of(s))
 			}
 		}
 	}

@@ -99,8 +99,8 @@ func usersOf(all []listed) map[string][]string {
 
 // isShared reports whether a package has no checks of its own.
 func isShared(name string) bool {
-	return name == "suites/check" || name == "suites/expect" || strings.HasPrefix(name, "suites/survey") ||
-		name == "suites/official/contract"
+	return strings.HasPrefix(name, "suites/survey") ||
+		slices.Contains([]string{"suites/check", "suites/view", "suites/expect", "suites/official/contract"}, name)
 }
 
 // progress prints a line to stderr.

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/view"
 )
 
 var update = flag.Bool("update", false, "rewrite "+evidenceFile)
@@ -64,9 +65,9 @@ func TestJudgesHaveEvidence(t *testing.T) {
 	for _, rev := range spec.Revisions() {
 		for _, e := range fixtures.Golden(rev) {
 			for i, frames := range [][]wire.Frame{e.Frames, overHTTP(e.Frames)} {
-				view := check.NewView(rev, wire.TranscriptOf(frames))
+				v := view.New(rev, wire.TranscriptOf(frames))
 				for _, c := range allJudges() {
-					if c.In.Has(rev) && view.Judge(c).State == check.Kept {
+					if c.In.Has(rev) && check.JudgeView(c, v).State == check.Kept {
 						n := passes[c.ID]
 						n[i]++
 						passes[c.ID] = n

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/view"
 )
 
 // goldenForms are forms of a golden exchange that conform too: what is unusual in them is
@@ -123,12 +124,12 @@ var allJudges = sync.OnceValue(Judges)
 // requireNoViolation runs the judges of a revision.
 func requireNoViolation(t *testing.T, rev spec.Revision, transcript *wire.Transcript, whole bool, what string) {
 	t.Helper()
-	view := check.NewView(rev, transcript)
+	v := view.New(rev, transcript)
 	for _, c := range allJudges() {
 		if !c.In.Has(rev) || c.Whole && !whole {
 			continue
 		}
-		if o := view.Judge(c); o.State == check.Violated || o.State == check.Broken {
+		if o := check.JudgeView(c, v); o.State == check.Violated || o.State == check.Broken {
 			t.Errorf("%s at %s: %s: %s", what, rev, c.ID, o.Detail)
 		}
 	}

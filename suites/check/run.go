@@ -10,6 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/view"
 )
 
 // An Env is where probes run: the sessions of one revision, and what may be done to the
@@ -233,14 +234,14 @@ func (t *T) checkSession(c Check, out *Outcome) {
 
 // Judge runs a judge over one transcript.
 func Judge(c Check, rev spec.Revision, transcript *wire.Transcript) Outcome {
-	return NewView(rev, transcript).Judge(c)
+	return JudgeView(c, view.New(rev, transcript))
 }
 
-// Judge runs a judge over the transcript.
-func (v *View) Judge(c Check) (out Outcome) {
+// JudgeView runs a judge over a prepared transcript.
+func JudgeView(c Check, v *view.View) (out Outcome) {
 	began := time.Now()
 	defer func() { out.Took = time.Since(began) }()
-	j := &J{Rev: v.rev, Facts: v.facts, Of: c.Of, View: v, out: &Outcome{}}
+	j := &J{Of: c.Of, View: v, out: &Outcome{}}
 	defer func() {
 		if r := recover(); r != nil {
 			out = Outcome{
@@ -264,10 +265,10 @@ func (v *View) Judge(c Check) (out Outcome) {
 // decides, and those of other sessions are noted; without any, a session that kept the
 // rule decides. The judge applies to the server if it does in any session: in one that
 // was not opened nothing is declared.
-func JudgeAll(c Check, sessions []*View) Outcome {
+func JudgeAll(c Check, sessions []*view.View) Outcome {
 	best := Outcome{State: NotObserved, Detail: c.Idle, Hint: c.Hint}
 	for i, v := range sessions {
-		o := v.Judge(c)
+		o := JudgeView(c, v)
 		o.Took += best.Took
 		switch {
 		case o.State == Broken:

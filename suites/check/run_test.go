@@ -7,12 +7,13 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/view"
 )
 
 // A note that several sessions give is in the outcome once.
 func TestJudgeAllNotesEachTextOnce(t *testing.T) {
-	session := func(method string) *View {
-		return NewView(spec.V2025_11_25, wire.TranscriptOf([]wire.Frame{{
+	session := func(method string) *view.View {
+		return view.New(spec.V2025_11_25, wire.TranscriptOf([]wire.Frame{{
 			From: wire.Server, Raw: []byte(`{"jsonrpc":"2.0","method":"` + method + `"}`),
 		}}))
 	}
@@ -22,7 +23,7 @@ func TestJudgeAllNotesEachTextOnce(t *testing.T) {
 			j.Saw()
 		}
 	}}
-	o := JudgeAll(c, []*View{session("a"), session("b"), session("a")})
+	o := JudgeAll(c, []*view.View{session("a"), session("b"), session("a")})
 	if want := []string{"a", "b"}; !slices.Equal(o.Notes, want) {
 		t.Errorf("notes %q, want %q", o.Notes, want)
 	}
@@ -35,14 +36,14 @@ func TestJudgeAllNotesFurtherViolations(t *testing.T) {
 			j.Fail(e, "method %s", e.Message.Method())
 		}
 	}}
-	session := func(methods ...string) *View {
+	session := func(methods ...string) *view.View {
 		transcript := wire.NewTranscript()
 		for _, m := range methods {
 			transcript.Add(wire.Frame{From: wire.Server, Raw: []byte(`{"jsonrpc":"2.0","method":"` + m + `"}`)})
 		}
-		return NewView(spec.V2025_11_25, transcript)
+		return view.New(spec.V2025_11_25, transcript)
 	}
-	o := JudgeAll(c, []*View{session("a", "a", "b", "b1", "b2", "b3"), session("a"), session("c")})
+	o := JudgeAll(c, []*view.View{session("a", "a", "b", "b1", "b2", "b3"), session("a"), session("c")})
 	if want := []string{
 		"also: method b", "also: method b1", "also: method b2", "also: method c",
 	}; o.State != Violated || o.Detail != "method a" || !slices.Equal(o.Notes, want) {
@@ -52,15 +53,15 @@ func TestJudgeAllNotesFurtherViolations(t *testing.T) {
 
 // A session that was not opened does not show what the server declares.
 func TestJudgeAllAppliesIfAnySessionDeclares(t *testing.T) {
-	session := func(capabilities string) *View {
-		return NewView(spec.V2025_11_25, wire.TranscriptOf([]wire.Frame{
+	session := func(capabilities string) *view.View {
+		return view.New(spec.V2025_11_25, wire.TranscriptOf([]wire.Frame{
 			{From: wire.Client, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`)},
 			{From: wire.Server, Raw: fmt.Appendf(nil,
 				`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":%s}}`, capabilities)},
 		}))
 	}
 	c := Check{Of: wire.Server, Needs: "tasks", Judge: func(*J) {}}
-	for want, sessions := range map[State][]*View{
+	for want, sessions := range map[State][]*view.View{
 		NotApplicable: {session(`{}`), session(`{}`)},
 		NotObserved:   {session(`{}`), session(`{"tasks":{}}`), session(`{}`)},
 	} {

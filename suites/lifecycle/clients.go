@@ -12,6 +12,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
+	"github.com/mcpcheck/mcpcheck/suites/view"
 )
 
 // noInitialize is why judges of the opening are not observed.
@@ -222,7 +223,7 @@ func identities(j *check.J, member, key string) []wire.Entry {
 // that an exchange that is recorded later began later.
 func isSentBefore(e, later wire.Entry) bool {
 	return e.Index < later.Index &&
-		(e.HTTP == nil || e.HTTP.Conn == later.HTTP.Conn || later.At-e.At >= check.MaxTransit)
+		(e.HTTP == nil || e.HTTP.Conn == later.HTTP.Conn || later.At-e.At >= view.MaxTransit)
 }
 
 // mayHaveOvertaken reports whether a request may have been sent after a

@@ -23,7 +23,7 @@ func TestDistinctMessagesOmitsRepetitions(t *testing.T) {
 	ask("3", "tools/list", `{"tools":[{"name":"a"},{"name":"b"}]}`)
 	ask("4", "prompts/list", `{"tools":[{"name":"a"}]}`)
 	var messages, tools []int
-	check.NewView(spec.V2025_06_18, wire.TranscriptOf(frames)).Judge(check.Check{Of: wire.Server,
+	check.Judge(check.Check{Of: wire.Server,
 		Judge: func(j *check.J) {
 			for _, s := range DistinctMessages(j) {
 				messages = append(messages, s.Index)
@@ -31,7 +31,7 @@ func TestDistinctMessagesOmitsRepetitions(t *testing.T) {
 			for _, l := range Tools(j) {
 				tools = append(tools, l.Answer.Index)
 			}
-		}})
+		}}, spec.V2025_06_18, wire.TranscriptOf(frames))
 	if want := []int{1, 5, 7}; !slices.Equal(messages, want) {
 		t.Errorf("the distinct messages are frames %v, want %v", messages, want)
 	}
