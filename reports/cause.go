@@ -134,7 +134,7 @@ func haveSameCause(a, b Outcome) bool {
 		withoutCounted(clientA) == withoutCounted(clientB) && withoutCounted(serverA) == withoutCounted(serverB)
 }
 
-func methodOf(message string) string { return wire.Frame{Raw: []byte(message)}.Message().Method() }
+func methodOf(message string) string { return wire.Parse([]byte(message)).Method() }
 
 // saySame reports whether two outcomes differ in place only.
 func saySame(a, b Outcome) bool {

@@ -117,9 +117,8 @@ func ofMethod(method string, o Outcome) Outcome {
 func TestReportsShowACauseOnce(t *testing.T) {
 	a := deviation("tools.one", spec.V2025_06_18, 4, "a result came", "result for id 4")
 	a.Known = "The SDK does this."
-	run := &Run{
-		Exit: ExitFails, Outcomes: []Outcome{a, deviation("tools.two", spec.V2025_06_18, 5, "a result", "result for id 5")},
-	}
+	b := deviation("tools.two", spec.V2025_06_18, 5, "a result", "result for id 5")
+	run := &Run{Exit: ExitFails, Outcomes: []Outcome{a, b}}
 	text := summaryText(t, run, TextOptions{})
 	for _, want := range []string{
 		"FAIL  tools.one", "  also      tools.two (fail at 2025-06-18 stdio)", "The SDK does this.",

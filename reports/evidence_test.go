@@ -29,7 +29,9 @@ func TestEvidence(t *testing.T) {
 		"answer of another id": {
 			[]wire.Frame{large, request, rounded, answer}, 2, string(large.Raw), string(rounded.Raw),
 		},
-		"answers of a batch": {[]wire.Frame{batch, request, answers, answer}, 2, string(batch.Raw), string(answers.Raw)},
+		"answers of a batch": {
+			[]wire.Frame{batch, request, answers, answer}, 2, string(batch.Raw), string(answers.Raw),
+		},
 		"request of the server": {
 			[]wire.Frame{request, refusal, question}, 2, string(request.Raw), string(question.Raw),
 		},
