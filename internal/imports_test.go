@@ -51,8 +51,8 @@ var mayImport = map[string][]string{
 	"internal/config": {"go-yaml", "internal/yamldoc"},
 	"internal/engine": {
 		"fixtures", "internal/script", "internal/session", "internal/spec", "internal/transport",
-		"internal/wire", "reports", "suites/catalog", "suites/check", "suites/official", "suites/scenario",
-		"suites/survey", survey, "suites/view",
+		"internal/sdk", "internal/wire", "reports", "suites/catalog", "suites/check", "suites/official",
+		"suites/scenario", "suites/survey", survey, "suites/view",
 	},
 	"internal/exit":       {"internal/schema", "internal/session", "internal/spec", "internal/wire", "gjson"},
 	"internal/format":     {},
@@ -60,6 +60,7 @@ var mayImport = map[string][]string{
 	"internal/memo":       {},
 	"internal/mutate":     {"internal/engine", "internal/selftest", "suites/catalog"},
 	"internal/schema":     {"fixtures", "internal/memo", "internal/spec", "internal/wire", "jsonschema", "gjson"},
+	"internal/sdk":        {"internal/wire"},
 	"internal/schema/gen": {"go-yaml", "internal/spec"},
 	"internal/script":     {"internal/spec", "internal/transport", "internal/wire"},
 	"internal/selftest": {

@@ -215,6 +215,9 @@ func (e *Engine) Finish(ctx context.Context) *reports.Run {
 		}
 		e.report.Outcomes = append(e.report.Outcomes, e.outcome(r))
 	}
+	if e.report.Target.Role == string(wire.Server) {
+		noteKnown(e.report)
+	}
 	e.report.MS = float64(time.Since(e.report.Started).Microseconds()) / 1000
 	e.report.Count()
 	return e.report

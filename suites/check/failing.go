@@ -24,6 +24,9 @@ func (t *T) Fatalf(format string, args ...any) {
 	if n := len(t.out.awaited); n > 0 && t.out.Got == "no answer" {
 		t.mark = t.out.awaited[n-1].from // what was not answered, and not what was since
 	}
+	if t.mark < 0 {
+		t.mark = t.lastStimulus()
+	}
 	t.noteRefusal()
 	t.out.Frames = excerpt(t.s.Transcript, t.from, t.mark)
 	panic(stop{})
