@@ -19,8 +19,24 @@ import (
 //
 //	match.Expect(t, reply).To(match.BeError(-32602), "tools/list with cursor %q", cursor)
 func Expect(t types.GomegaTestingT, actual any) types.Assertion {
+	if m, ok := t.(marker); ok {
+		switch v := actual.(type) {
+		case wire.Entry:
+			m.Mark(v)
+		case framed:
+			if e, err := v.Get(); err == nil {
+				m.Mark(e)
+			}
+		}
+	}
 	return gomega.NewWithT(t).Expect(actual)
 }
+
+// A marker marks the frame that an assertion is about.
+type marker interface{ Mark(e wire.Entry) }
+
+// A framed value is the frame of an answer, if there is one.
+type framed interface{ Get() (wire.Entry, error) }
 
 // An answered value is the answer to a request, if there is one.
 type answered interface {

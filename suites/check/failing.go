@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
@@ -29,6 +30,9 @@ func (t *T) Fatalf(format string, args ...any) {
 	}
 	t.noteRefusal()
 	t.out.Frames = excerpt(t.s.Transcript, t.from, t.mark)
+	if t.foreign != nil {
+		t.out.Frames = excerpt(t.foreign, t.foreignMark, t.foreignMark)
+	}
 	panic(stop{})
 }
 
@@ -117,12 +121,25 @@ func (t *T) Note(format string, args ...any) {
 	t.out.Notes = append(t.out.Notes, fmt.Sprintf(format, args...))
 }
 
-// Mark names the frame at fault. A frame of another session, which a shared result
-// may hold, stays unmarked.
+// Mark names the frame at fault. It may be of another session, which a shared result
+// may hold.
 func (t *T) Mark(e wire.Entry) {
-	if here, ok := t.s.Entry(e.Index); ok && here.At == e.At && bytes.Equal(here.Raw, e.Raw) {
+	t.foreign = nil
+	if holds(t.s, e) {
 		t.mark = e.Index
+		return
 	}
+	for _, s := range t.pool.Sessions() {
+		if holds(s, e) {
+			t.foreign, t.foreignMark = s.Transcript, e.Index
+			return
+		}
+	}
+}
+
+func holds(s *session.Session, e wire.Entry) bool {
+	here, ok := s.Entry(e.Index)
+	return ok && here.At == e.At && bytes.Equal(here.Raw, e.Raw)
 }
 
 // Marked returns the index of the frame that was marked last, by Mark or as the

@@ -30,18 +30,20 @@ type T struct {
 	Rev   spec.Revision
 	Facts spec.Facts
 
-	id, hint  string // of the check
-	ctx       context.Context
-	s         *session.Session
-	pool      *session.Pool
-	allow     func(tool string) bool
-	given     Given
-	out       *Outcome
-	from      int       // first frame of the body
-	mark      int       // the offending frame, or -1
-	undo      *[]func() // called when the body has ended
-	others    *[]*T     // the handles of further sessions
-	chargedTo func(method string) string
+	id, hint    string // of the check
+	ctx         context.Context
+	s           *session.Session
+	pool        *session.Pool
+	allow       func(tool string) bool
+	given       Given
+	out         *Outcome
+	from        int              // first frame of the body
+	mark        int              // the offending frame, or -1
+	foreign     *wire.Transcript // the transcript of the offending frame in another session
+	foreignMark int              // that frame
+	undo        *[]func()        // called when the body has ended
+	others      *[]*T            // the handles of further sessions
+	chargedTo   func(method string) string
 }
 
 // Declares reports whether the server declared a capability ("tools",
@@ -96,6 +98,7 @@ func RequireResult(t *T, method string, params Params) gjson.Result {
 func (t *T) reply(e wire.Entry, err error) Reply {
 	t.interrupted()
 	t.noteGivenUp(err)
+	t.foreign = nil
 	if none := (*session.NoAnswerError)(nil); errors.As(err, &none) && none.FrameIndex > 0 {
 		t.mark = none.FrameIndex
 	}
