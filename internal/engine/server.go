@@ -41,7 +41,8 @@ type serverSubject struct {
 	launcher *session.Launcher
 	process  transport.ServerProcess // nil unless mcpcheck started a server at a URL
 	pools    map[spec.Revision]*session.Pool
-	closed   map[spec.Revision]bool // all sessions have ended
+	closed   map[spec.Revision]bool         // all sessions have ended
+	refusals map[spec.Revision][]wire.Frame // the opening of a session at a revision that is not spoken
 	ended    map[spec.Revision][]*view.View
 	unserved []string                 // checks that ended their session or got none, without one between that did not
 	enders   map[spec.Revision]string // the first check in which the server ended
@@ -63,6 +64,7 @@ func New(target transport.Target, o Options) (*Engine, error) {
 		process:  target.Process(),
 		pools:    map[spec.Revision]*session.Pool{},
 		closed:   map[spec.Revision]bool{},
+		refusals: map[spec.Revision][]wire.Frame{},
 		ended:    map[spec.Revision][]*view.View{},
 		enders:   map[spec.Revision]string{},
 	}
@@ -85,9 +87,8 @@ var ErrNotStarted = errors.New("the target could not be started")
 
 // open opens one session for each revision asked for.
 func (e *serverSubject) open(ctx context.Context) error {
-	answered, tried, dead := false, 0, 0
 	var failure error
-	within := e.o.Session.StartTimeout
+	answered, tried, dead, within := false, 0, 0, e.o.Session.StartTimeout
 	openings := map[spec.Revision]session.Opening{}
 	var unsent *session.NotSentError
 	// Newest handshake revision first: a server that answers nothing shows it there,
@@ -134,6 +135,7 @@ func (e *serverSubject) open(ctx context.Context) error {
 			e.pools[rev] = pool
 			e.identify(o)
 		} else {
+			e.refusals[rev] = check.Excerpt(s.Transcript, 0, lastMessage(s))
 			s.Close()
 		}
 	}
@@ -143,6 +145,15 @@ func (e *serverSubject) open(ctx context.Context) error {
 	e.planAll(openings)
 	e.expect()
 	return nil
+}
+
+// lastMessage returns the index of the last message of a session; -1 if there is none.
+func lastMessage(s *session.Session) int {
+	at := -1
+	for e := range s.Walk(0) {
+		at = e.Index
+	}
+	return at
 }
 
 // sentAnything reports whether the server sent a message.
@@ -193,7 +204,7 @@ func (e *serverSubject) planAll(openings map[spec.Revision]session.Opening) {
 			case culprit != "" && c.ID == culprit && rev == at:
 				return check.Outcome{
 					State: check.Violated, Detail: openings[at].Reason,
-					Expected: "an answer that opens a session", Frames: []wire.Frame{},
+					Expected: "an answer that opens a session", Frames: e.refusals[at],
 				}, true
 			case culprit != "":
 				return check.Outcome{State: check.NotRun, Cause: culprit, Detail: "no session could be opened"}, true

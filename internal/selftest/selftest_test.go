@@ -8,8 +8,8 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/fixtures"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/fault"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reports"
 	"github.com/mcpcheck/mcpcheck/suites/catalog"
 	"github.com/mcpcheck/mcpcheck/suites/check"
@@ -37,8 +37,23 @@ func TestFaultsFailTheirChecks(t *testing.T) {
 	for _, wrong := range m.Wrong() {
 		t.Error(wrong)
 	}
+	t.Run("reports begin with a message", func(t *testing.T) { requireEvidence(t, m) })
 	t.Logf("%d faults at a revision in %s, %d of them repeated with longer deadlines", len(m.Cells), m.Took, m.Repeated)
 	t.Run("unobserved checks are known", func(t *testing.T) { requireKnownUnobserved(t, m) })
+}
+
+// requireEvidence requires that the frames of each fail and warn have one that it is about,
+// unless it is about the end of the process.
+func requireEvidence(t *testing.T, m *Matrix) {
+	for _, c := range m.Cells {
+		for _, o := range c.Failed {
+			isMarked := func(f wire.Frame) bool { return f.Marked }
+			ofProcess := o.ID == "lifecycle.exit-on-eof" || o.ID == "lifecycle.shutdown.exit"
+			if !ofProcess && !slices.ContainsFunc(o.Frames, isMarked) {
+				t.Errorf("%s at %s on %s has no marked frame: %s", o.ID, o.Revision, c.Fault.Name, o.Detail)
+			}
+		}
+	}
 }
 
 // atNewest returns each fault at its newest revision.

@@ -55,7 +55,7 @@ func (x *serverEnd) charge() Charge {
 	}
 	return Charge{Method: x.Method(), Outcome: Outcome{
 		State: Violated, Detail: detail, Expected: "the server answers and goes on", Got: "the server " + x.Reason,
-		Notes: x.notes(), EndedSession: true, Frames: excerpt(x.Session.Transcript, from, last.Index),
+		Notes: x.notes(), EndedSession: true, Frames: Excerpt(x.Session.Transcript, from, last.Index),
 	}}
 }
 

@@ -28,10 +28,15 @@ func (t *T) Fatalf(format string, args ...any) {
 	if t.mark < 0 {
 		t.mark = t.lastStimulus()
 	}
+	for e := range t.s.Walk(0) {
+		if t.mark < 0 && e.From == wire.Server {
+			t.mark = e.Index // the answer to the opening, with what the server declares
+		}
+	}
 	t.noteRefusal()
-	t.out.Frames = excerpt(t.s.Transcript, t.from, t.mark)
+	t.out.Frames = Excerpt(t.s.Transcript, t.from, t.mark)
 	if t.foreign != nil {
-		t.out.Frames = excerpt(t.foreign, t.foreignMark, t.foreignMark)
+		t.out.Frames = Excerpt(t.foreign, t.foreignMark, t.foreignMark)
 	}
 	panic(stop{})
 }

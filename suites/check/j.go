@@ -58,7 +58,7 @@ func (j *J) Fail(e wire.Entry, format string, args ...any) {
 	if !e.IsTransportOnly() {
 		j.out.Got = e.Message.Summary()
 	}
-	j.out.Frames = excerpt(j.Transcript(), max(0, e.Index-framesBefore), e.Index)
+	j.out.Frames = Excerpt(j.Transcript(), max(0, e.Index-framesBefore), e.Index)
 	if j.UserAt != nil {
 		at := e.Index
 		if request, ok := j.RequestOf(e); ok {
@@ -75,7 +75,7 @@ func (j *J) FailSession(format string, args ...any) {
 	}
 	j.out.State = Violated
 	j.out.Detail = fmt.Sprintf(format, args...)
-	j.out.Frames = excerpt(j.Transcript(), -1, -1)
+	j.out.Frames = Excerpt(j.Transcript(), -1, -1)
 }
 
 // Note adds what no clause states but a reader of the report needs.

@@ -79,7 +79,7 @@ func (o Outcome) AtSessionEnd() Outcome {
 			o.Expected = w.watch.Description
 			o.Got = hit.Message.Summary()
 			o.Detail = "a forbidden answer was received: " + o.Got
-			o.Frames = excerpt(w.transcript, w.from, hit.Index)
+			o.Frames = Excerpt(w.transcript, w.from, hit.Index)
 			return o
 		}
 	}
@@ -124,9 +124,9 @@ const (
 	maxFrameBytes = 16 << 10
 )
 
-// excerpt returns the frames of a transcript from index on, marked at mark
+// Excerpt returns the frames of a transcript from index on, marked at mark
 // (-1 for none) and bounded in number and size.
-func excerpt(t *wire.Transcript, from, mark int) []wire.Frame {
+func Excerpt(t *wire.Transcript, from, mark int) []wire.Frame {
 	if from < 0 {
 		from = max(0, t.Len()-framesBefore)
 	}

@@ -153,7 +153,7 @@ func run(ctx context.Context, c Check, env Env) (out Outcome, lost bool, end *se
 	}
 	out = *t.out
 	if out.State == Broken {
-		out.Frames = excerpt(s.Transcript, t.from, t.mark)
+		out.Frames = Excerpt(s.Transcript, t.from, t.mark)
 	}
 	t.checkSession(c, &out)
 	if ctx.Err() == nil {

@@ -329,17 +329,24 @@ func (t *T) Survives(stimulus string) {
 	}
 }
 
-// lastStimulus returns the index of the last frame of the body that is no request of a
-// barrier; -1 if there is none.
+// lastStimulus returns the index of the last frame of the body, of a request of a barrier
+// only if it sent nothing else; -1 if it sent nothing.
 func (t *T) lastStimulus() int {
-	at := -1
+	last, barrier := -1, -1
 	for e := range t.s.Walk(t.from) {
 		m := e.Message
-		if e.From == wire.Client && (m.Kind != wire.Request || m.Method() != t.Rev.Facts().BarrierMethod) {
-			at = e.Index
+		switch {
+		case e.From != wire.Client:
+		case m.Kind == wire.Request && m.Method() == t.Rev.Facts().BarrierMethod:
+			barrier = e.Index
+		default:
+			last = e.Index
 		}
 	}
-	return at
+	if last < 0 {
+		return barrier
+	}
+	return last
 }
 
 // Over returns why the connection has ended, or nil.
