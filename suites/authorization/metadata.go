@@ -15,8 +15,13 @@ import (
 const (
 	noOAuth       = "nothing shows that the server issues its tokens by OAuth"
 	noMetadata    = "no protected resource metadata was found"
-	deployedHint  = "judge the server where it is deployed"
+	deployedHint  = "judge the server at the URL where it is deployed"
 	configuredFor = "the server is configured for another host than the loopback interface"
+
+	giveToken       = `protect the server with tokens, and give a valid one: --header "Authorization: Bearer TOKEN"`
+	giveSecondToken = `give a token of another user that the server accepts: authorization: {second: "${TOKEN}"} in --config`
+	answer401       = "answer a request without a token with status 401 and WWW-Authenticate: Bearer"
+	publishMetadata = "publish protected resource metadata (RFC 9728), if clients get tokens by OAuth"
 )
 
 // A resourceMetadata is the protected resource metadata of a server (RFC 9728).
@@ -47,7 +52,7 @@ func metadataOf(t *check.T) *resourceMetadata {
 func requireMetadata(t *check.T) *resourceMetadata {
 	m := metadataOf(t)
 	if m.url == nil {
-		t.NotObserved(noMetadata, "")
+		t.NotObserved(noMetadata, publishMetadata)
 	}
 	return m
 }
@@ -123,7 +128,7 @@ func requireOAuth(t *check.T) {
 			}
 		}
 	}
-	t.NotObserved(noOAuth, "")
+	t.NotObserved(noOAuth, publishMetadata)
 }
 
 // requireChallenge returns the challenge to an opening without a token; without it
@@ -132,7 +137,7 @@ func requireChallenge(t *check.T) *challenge {
 	a := requireProtected(t)
 	c := a.challenge()
 	if a.exchange.Status != http.StatusUnauthorized || c == nil {
-		t.NotObserved("a request without a token is not answered with 401 and a challenge", "")
+		t.NotObserved("a request without a token is not answered with 401 and a challenge", answer401)
 	}
 	return c
 }

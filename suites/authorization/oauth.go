@@ -89,7 +89,7 @@ func defaultEndpoints(t *check.T) []endpointAnswer {
 	})
 	exists := func(e endpointAnswer) bool { return e.exchange.Status != http.StatusNotFound }
 	if metadataOf(t).url == nil && !slices.ContainsFunc(all, exists) {
-		t.NotObserved(noOAuth, "")
+		t.NotObserved(noOAuth, publishServerMetadata)
 	}
 	return all
 }
@@ -103,11 +103,12 @@ func (s *authServer) endpoint(t *check.T, name, path string) *url.URL {
 	case named.Exists():
 		u, err := url.Parse(named.String())
 		if err != nil || u.Host != t.HTTP().URL().Host {
-			t.NotObserved(name+" is not on the host of the server, and was not requested", "")
+			t.NotObserved(name+" is not on the host of the server, and was not requested",
+				"serve "+name+" on the host of the server")
 		}
 		return u
 	case s.url != nil:
-		t.NotObserved("the metadata names no "+name, "")
+		t.NotObserved("the metadata names no "+name, "name "+name+" in the metadata of the authorization server")
 	}
 	return onHost(t, path)
 }
@@ -195,7 +196,7 @@ func (s *authServer) requireClient(t *check.T) string {
 	posting.RequireLoopback(t, staysRegistered)
 	id, ok := s.register(t)
 	if !ok {
-		t.NotObserved("no client could be registered", "")
+		t.NotObserved("no client could be registered", registerClients)
 	}
 	return id
 }
@@ -206,7 +207,8 @@ func (s *authServer) requireCode(t *check.T, client string) string {
 	x := s.authorize(t, client, registeredURI)
 	to, err := url.Parse(x.Header.Get("Location"))
 	if err != nil || !redirectsTo(x, registeredURI) || to.Query().Get("code") == "" {
-		t.NotObserved("the authorization endpoint gives no code without its user", "")
+		t.NotObserved("the authorization endpoint gives no code without its user",
+			"let a test instance give a code without a login")
 	}
 	return to.Query().Get("code")
 }

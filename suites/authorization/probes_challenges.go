@@ -24,7 +24,7 @@ func challengeProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-www-authenticate-resource-metadata"},
 			Idle:  "no challenge was judged",
-			Hint:  "protect the server with tokens, and answer a request without one with 401 and WWW-Authenticate",
+			Hint:  answer401,
 			Probe: func(t *check.T) {
 				requireChallenge(t)
 				switch m := metadataOf(t); {
@@ -49,7 +49,7 @@ func challengeProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-challenge-scope"},
 			Idle:  "no challenge was judged",
-			Hint:  "name the scopes that are needed in the challenge or in the metadata",
+			Hint:  answer401,
 			Probe: func(t *check.T) {
 				if requireChallenge(t).params["scope"] == "" {
 					t.Fail("scope", requireProtected(t).challengeFields(),
@@ -66,7 +66,7 @@ func challengeProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-server-scope-consistency"},
 			Idle:  "the challenge names no scope",
-			Hint:  "name the scopes that are needed in the challenge or in the metadata",
+			Hint:  `name the needed scopes in WWW-Authenticate: scope="…"`,
 			Probe: func(t *check.T) {
 				first, named := requireChallenge(t).params["scope"]
 				if !named {
@@ -94,7 +94,7 @@ func challengeProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-no-offline-access-in-challenge"},
 			Idle:  "neither the challenge nor the metadata names a scope",
-			Hint:  "name the scopes that are needed in the challenge or in the metadata",
+			Hint:  "name the needed scopes: scope in WWW-Authenticate, or scopes_supported in the metadata",
 			Probe: func(t *check.T) {
 				const offline = "offline_access"
 				if scope := requireChallenge(t).params["scope"]; scope != "" {

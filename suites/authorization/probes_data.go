@@ -24,8 +24,7 @@ func dataProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"caching-public-aware"},
 			Idle:  "no public result stays the same for one user",
-			Hint: `give tokens of two users: --header for the first, authorization: {second: "${TOKEN}"} in ` +
-				`--config for the other`,
+			Hint:  "return a list or a resource with cacheScope public",
 			// A result may change by itself: only one that the first user gets twice is
 			// compared with that of the second.
 			Probe: func(t *check.T) {
@@ -58,14 +57,13 @@ func dataProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"caching-access-control"},
 			Idle:  "the first user could not read the private resources either",
-			Hint: `give tokens of two users: --header for the first, authorization: {second: "${TOKEN}"} in ` +
-				`--config for the other`,
+			Hint:  "name resources that the first user can read: authorization: {private: [URI]} in --config",
 			Probe: func(t *check.T) {
 				token := secondToken(t)
 				uris := t.Auth().PrivateResources()
 				if len(uris) == 0 {
 					t.NotObserved("no resource is known that belongs to one user",
-						"name it in the configuration: authorization: {private: [URI]}")
+						"name it: authorization: {private: [URI]} in --config")
 				}
 				other := t.Sessions().User(token)
 				defer other.Sessions().CloseLater()
@@ -89,7 +87,7 @@ func dataProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"elicitation-not-for-mcp-auth"},
 			Idle:  "no request without a token was answered",
-			Hint:  "offer a tool that elicits in URL mode, and protect the server with tokens",
+			Hint:  giveToken,
 			Probe: func(t *check.T) {
 				all := []attempt{requireProtected(t)}
 				for _, l := range offer.Lists(t) {

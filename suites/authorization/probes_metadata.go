@@ -27,7 +27,7 @@ func metadataProbes() []check.Check {
 				"authorization-prm-discovery-mechanism",
 			},
 			Idle: noMetadata,
-			Hint: "protect the server with tokens, and answer a request without one with 401 and WWW-Authenticate",
+			Hint: publishMetadata,
 			Probe: func(t *check.T) {
 				m := metadataOf(t)
 				if m.url == nil {
@@ -55,7 +55,7 @@ func metadataProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-prm-authorization-servers"},
 			Idle:  noMetadata,
-			Hint:  "protect the server with tokens, and answer a request without one with 401 and WWW-Authenticate",
+			Hint:  publishMetadata,
 			Probe: func(t *check.T) {
 				m := requireMetadata(t)
 				list := m.document.Get("authorization_servers")
@@ -82,7 +82,7 @@ func metadataProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-prm-resource-field"},
 			Idle:  noMetadata,
-			Hint:  "protect the server with tokens, and answer a request without one with 401 and WWW-Authenticate",
+			Hint:  publishMetadata,
 			Probe: func(t *check.T) {
 				m := requireMetadata(t)
 				resource := m.document.Get("resource")

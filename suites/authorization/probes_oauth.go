@@ -29,8 +29,7 @@ func oauthProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-server-as-metadata", "authorization-server-metadata-discovery"},
 			Idle:  noServerMetadata,
-			Hint: "publish the metadata of the authorization server, and let clients register or give a test " +
-				"server by authorization: {issuer: URL} in --config",
+			Hint:  publishServerMetadata,
 			Probe: func(t *check.T) {
 				s := ownAuthServer(t)
 				if s.url == nil {
@@ -57,8 +56,7 @@ func oauthProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-metadata-at-root"},
 			Idle:  noServerMetadata,
-			Hint: "publish the metadata of the authorization server, and let clients register or give a test " +
-				"server by authorization: {issuer: URL} in --config",
+			Hint:  publishServerMetadata,
 			Probe: func(t *check.T) {
 				s := ownAuthServer(t)
 				if s.url == nil {
@@ -79,8 +77,7 @@ func oauthProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-server-default-uris", "authorization-server-fallback-urls"},
 			Idle:  "no default path was requested",
-			Hint: "publish the metadata of the authorization server, and let clients register or give a test " +
-				"server by authorization: {issuer: URL} in --config",
+			Hint:  publishServerMetadata,
 			Probe: func(t *check.T) {
 				if ownAuthServer(t).url != nil {
 					t.NotApplicable("the server has metadata of its authorization server")
@@ -125,8 +122,7 @@ func oauthProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-validate-redirect-uris"},
 			Idle:  "the server has no authorization endpoint",
-			Hint: "publish the metadata of the authorization server, and let clients register or give a test " +
-				"server by authorization: {issuer: URL} in --config",
+			Hint:  "serve an authorization endpoint: authorization_endpoint of the metadata, or /authorize",
 			Probe: func(t *check.T) {
 				s := ownAuthServer(t)
 				x := s.authorize(t, "mcpcheck-unknown-client", unregisteredURI)
@@ -157,8 +153,7 @@ func oauthProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-dcr"},
 			Idle:  "no client tried to register itself",
-			Hint: "publish the metadata of the authorization server, and let clients register or give a test " +
-				"server by authorization: {issuer: URL} in --config",
+			Hint:  registerClients,
 			Probe: func(t *check.T) {
 				s := ownAuthServer(t)
 				posting.RequireLoopback(t, staysRegistered)
@@ -182,8 +177,7 @@ func oauthProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-oauth21"},
 			Idle:  "no code was exchanged",
-			Hint: "publish the metadata of the authorization server, and let clients register or give a test " +
-				"server by authorization: {issuer: URL} in --config",
+			Hint:  registerClients,
 			Probe: func(t *check.T) {
 				s := ownAuthServer(t)
 				client := s.requireClient(t)
@@ -213,8 +207,7 @@ func oauthProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-token-rotation"},
 			Idle:  "the server issued no refresh token",
-			Hint: "publish the metadata of the authorization server, and let clients register or give a test " +
-				"server by authorization: {issuer: URL} in --config",
+			Hint:  "issue a refresh token together with the access token",
 			// A server may accept the old token for a while, as the answer may be lost.
 			Probe: func(t *check.T) {
 				s := ownAuthServer(t)
@@ -227,7 +220,8 @@ func oauthProbes() []check.Check {
 				form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {token}, "client_id": {client}}
 				first, _ := s.requestToken(t, form)
 				if !first.Get("access_token").Exists() {
-					t.NotObserved("the server issued no access token for the refresh token", "")
+					t.NotObserved("the server issued no access token for the refresh token",
+						"issue a new access token for a refresh token")
 				}
 				if second, _ := s.requestToken(t, form); second.Get("access_token").Exists() {
 					if next := first.Get("refresh_token").String(); next == "" || next == token {
@@ -242,4 +236,9 @@ func oauthProbes() []check.Check {
 	}
 }
 
-const noServerMetadata = "no metadata of an authorization server was found"
+// Why several probes are not observed, and what helps.
+const (
+	noServerMetadata      = "no metadata of an authorization server was found"
+	publishServerMetadata = "publish the metadata of the authorization server: " + authServerPath
+	registerClients       = "let clients register themselves: registration_endpoint of the metadata, or /register"
+)

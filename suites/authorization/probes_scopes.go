@@ -26,7 +26,7 @@ func scopeProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"authorization-error-status-codes"},
 			Idle:  "no request was refused for lack of scope",
-			Hint:  `give a token with less scope than the first: authorization: {narrow: "${TOKEN}"} in --config`,
+			Hint:  refuseScope,
 			Probe: func(t *check.T) {
 				for _, r := range scopeRefusals(t) {
 					match.Expect(t, r.exchange.Status).To(match.BeStatus(http.StatusForbidden),
@@ -43,7 +43,7 @@ func scopeProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"authorization-insufficient-scope-403"},
 			Idle:  "no request was refused for lack of scope",
-			Hint:  `give a token with less scope than the first: authorization: {narrow: "${TOKEN}"} in --config`,
+			Hint:  refuseScope,
 			Probe: func(t *check.T) {
 				for _, r := range forbiddenRequests(t) {
 					c := r.challenge()
@@ -70,7 +70,7 @@ func scopeProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"authorization-insufficient-scope-included", "authorization-scope-single-challenge"},
 			Idle:  "no challenge names scopes that could be granted",
-			Hint:  `give a token with less scope than the first: authorization: {narrow: "${TOKEN}"} in --config`,
+			Hint:  "name the missing scopes in the challenge of the 403: scope in WWW-Authenticate",
 			// The token has the scopes of the first token too, as that of a client that steps
 			// up has (basic/authorization#step-up-authorization-flow).
 			Probe: func(t *check.T) {
@@ -106,15 +106,15 @@ func scopeProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"authorization-scope-hierarchy"},
 			Idle:  "no request with the broader scope succeeded",
-			Hint: `give tokens with less and with more scope: authorization: {narrow: "${A}", broad: "${B}"} ` +
-				`in --config`,
+			Hint:  `give a broad token that the server accepts: authorization: {broad: "${TOKEN}"} in --config`,
 			Probe: func(t *check.T) {
 				requireProtected(t)
 				broad := t.Auth().Token(check.TokenBroad)
 				expectInScope(t, postOpening(t, "the first request", withToken(broad)))
 				user, err := t.Sessions().TryUser(broad)
 				if err != nil {
-					t.NotObserved("no session was opened with a broader scope: "+err.Error(), "")
+					t.NotObserved("no session was opened with a broader scope: "+err.Error(),
+						`give a broad token that the server accepts: authorization: {broad: "${TOKEN}"} in --config`)
 				}
 				defer user.Sessions().CloseLater()
 				for _, r := range safeRequests(t) {
@@ -141,7 +141,7 @@ func steppedUpToken(t *check.T, challenged string) string {
 	token, ok := t.Auth().Mint(strings.Join(scopes, " "))
 	if !ok {
 		t.NotObserved("no token can be made with the scopes of the challenge",
-			"have the server trust mcpcheck reference authorization-server: authorization: {issuer: URL}")
+			"have the server trust mcpcheck reference authorization-server: authorization: {issuer: URL} in --config")
 	}
 	return token
 }

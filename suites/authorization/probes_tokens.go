@@ -26,7 +26,7 @@ func tokenProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-401-when-required"},
 			Idle:  "no request without a token was answered",
-			Hint:  `protect the server with tokens, and give a valid one: --header "Authorization: Bearer TOKEN"`,
+			Hint:  giveToken,
 			Probe: func(t *check.T) {
 				a := requireProtected(t)
 				t.HTTP().Mark(a.exchange)
@@ -43,7 +43,7 @@ func tokenProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-401-www-authenticate"},
 			Idle:  "no request was answered with status 401",
-			Hint:  "protect the server with tokens, and answer a request without one with 401 and WWW-Authenticate",
+			Hint:  answer401,
 			Probe: func(t *check.T) {
 				for _, a := range append([]attempt{requireProtected(t)}, invalidTokenAttempts(t)...) {
 					if a.exchange.Status != http.StatusUnauthorized {
@@ -67,7 +67,7 @@ func tokenProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-validate-tokens", "authorization-validate-inbound-52"},
 			Idle:  "no such token was sent",
-			Hint:  `protect the server with tokens, and give a valid one: --header "Authorization: Bearer TOKEN"`,
+			Hint:  giveToken,
 			Probe: func(t *check.T) {
 				requireProtected(t)
 				expectRefused(t, unissuedTokens(t)...)
@@ -81,7 +81,7 @@ func tokenProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-no-foreign-tokens"},
 			Idle:  "the token is no JSON Web Token, from which a forged one could be made",
-			Hint:  `give a token of another issuer: authorization: {foreign: "${TOKEN}"}`,
+			Hint:  `give a token of another issuer: authorization: {foreign: "${TOKEN}"} in --config`,
 			Probe: func(t *check.T) {
 				requireProtected(t)
 				expectRefused(t, forgedTokens(t)...)
@@ -109,7 +109,7 @@ func tokenProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-invalid-token-401"},
 			Idle:  "the server refused no invalid token",
-			Hint:  `protect the server with tokens, and give a valid one: --header "Authorization: Bearer TOKEN"`,
+			Hint:  "refuse a token that nobody issued",
 			// The checks of the tokens judge those that were served.
 			Probe: func(t *check.T) {
 				for _, a := range invalidTokenAttempts(t) {
@@ -131,7 +131,7 @@ func tokenProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-validation-failure-response"},
 			Idle:  "no challenge to an invalid token names an error",
-			Hint:  `protect the server with tokens, and give a valid one: --header "Authorization: Bearer TOKEN"`,
+			Hint:  `name the error in the challenge to an invalid token: error="invalid_token"`,
 			// RFC 6750 section 3.1 has other codes for other statuses than 401, and a
 			// challenge need not name any.
 			Probe: func(t *check.T) {
@@ -156,7 +156,7 @@ func tokenProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-error-status-codes"},
 			Idle:  "no such header was sent",
-			Hint:  `protect the server with tokens, and give a valid one: --header "Authorization: Bearer TOKEN"`,
+			Hint:  giveToken,
 			// Whether a header without a token is malformed, or the token is missing, is left
 			// open (basic/authorization#error-handling).
 			Probe: func(t *check.T) {
@@ -182,7 +182,7 @@ func tokenProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-server-rejects-query-token"},
 			Idle:  "no token was sent in the query",
-			Hint:  `protect the server with tokens, and give a valid one: --header "Authorization: Bearer TOKEN"`,
+			Hint:  giveToken,
 			Probe: func(t *check.T) {
 				requireProtected(t)
 				a := postOpening(t, "the token in the query alone", withoutToken(),
@@ -202,7 +202,7 @@ func tokenProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"authorization-validate-before-processing"},
 			Idle:  "the server refused nothing by its status",
-			Hint:  `protect the server with tokens, and give a valid one: --header "Authorization: Bearer TOKEN"`,
+			Hint:  "refuse a request without a token with status 401",
 			Probe: func(t *check.T) {
 				expectNoResult(t, requireProtected(t))
 				expectNoResult(t, postOpening(t, "a word as token", withToken("mcpcheck")))
@@ -238,7 +238,7 @@ func tokenProbes() []check.Check {
 			On:    onWeb,
 			Rules: []string{"authorization-resource-accept-uppercase"},
 			Idle:  "no such token was sent",
-			Hint:  `give a token for another server: authorization: {audience: "${TOKEN}"} in --config`,
+			Hint:  `give a token whose audience is in upper case: authorization: {upper: "${TOKEN}"} in --config`,
 			Probe: func(t *check.T) {
 				requireProtected(t)
 				a := postOpening(t, "a token with its audience in upper case",

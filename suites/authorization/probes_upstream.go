@@ -23,18 +23,19 @@ func upstreamProbes() []check.Check {
 			Needs: "tools",
 			Rules: []string{"authorization-no-token-passthrough"},
 			Idle:  "no tool that may be called fetches a URL in its arguments",
-			Hint:  "allow one: --allow-tools",
+			Hint: "offer a read-only tool that fetches the URL in its argument url, or allow one: " +
+				"--allow-tools NAME,…",
 			// The tools are called with the URL of a page of ours, which only a server on the
 			// loopback interface can reach.
 			Probe: func(t *check.T) {
 				requireProtected(t)
 				if !onLoopback(t) {
 					t.NotObserved("our page can only be reached on the loopback interface",
-						"judge an instance of the server there")
+						"judge an instance of the server at a URL with localhost or 127.0.0.1")
 				}
 				u, err := listenUpstream()
 				if err != nil {
-					t.NotObserved(err.Error(), "")
+					t.NotObserved(err.Error(), "let mcpcheck listen on 127.0.0.1")
 				}
 				defer u.stop()
 				for _, tool := range offer.Tools(t) {

@@ -30,7 +30,7 @@ func userProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"security-verify-all-requests"},
 			Idle:  "no request without a token was sent after one with the token",
-			Hint:  `protect the server with tokens, and give a valid one: --header "Authorization: Bearer TOKEN"`,
+			Hint:  giveToken,
 			// authorization.session.authentication judges the requests of a session; here are the
 			// other messages and methods of HTTP.
 			Probe: func(t *check.T) {
@@ -56,8 +56,7 @@ func userProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"security-no-session-authentication"},
 			Idle:  "no such request was sent",
-			Hint: `give a valid token (--header "Authorization: Bearer TOKEN"), and open sessions with ` +
-				`Mcp-Session-Id`,
+			Hint:  giveToken,
 			Probe: func(t *check.T) {
 				requireSession(t)
 				if a := postBarrier(t, "no token", withoutToken()); a.isServed() {
@@ -75,8 +74,7 @@ func userProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"security-session-id-user-binding"},
 			Idle:  "no such request was sent",
-			Hint: `give tokens of two users: --header for the first, authorization: {second: "${TOKEN}"} in ` +
-				`--config for the other`,
+			Hint:  giveSecondToken,
 			Probe: func(t *check.T) {
 				requireSession(t)
 				if a := postBarrier(t, "the token of another user", withToken(secondToken(t))); a.isServed() {
@@ -94,8 +92,7 @@ func userProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"security-handle-not-authentication"},
 			Idle:  "no such request was sent",
-			Hint: `give tokens of two users: --header for the first, authorization: {second: "${TOKEN}"} in ` +
-				`--config for the other`,
+			Hint:  asking.HintState,
 			Probe: func(t *check.T) {
 				requireProtected(t)
 				for r := range asking.RoundsWithState(t, maxStates) {
@@ -116,8 +113,8 @@ func userProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"mrtr-request-state-bound-principal", "security-handle-user-binding"},
 			Idle:  "no request that carries a requestState succeeds for its own user",
-			Hint: `give tokens of two users: --header for the first, authorization: {second: "${TOKEN}"} in ` +
-				`--config for the other`,
+			Hint: "offer a read-only tool that succeeds when its requestState is sent back, or allow one: " +
+				"--allow-tools NAME,…",
 			// The other user retries first, since a requestState may be valid once. Its refusal
 			// is evidence only if the requestState is valid for its own user.
 			Probe: func(t *check.T) {
@@ -144,8 +141,7 @@ func userProbes() []check.Check {
 			Needs: "tasks",
 			Rules: []string{"tasks-bind-authorization-context", "tasks-reject-foreign-context"},
 			Idle:  "no task was requested by another user",
-			Hint: `give tokens of two users: --header for the first, authorization: {second: "${TOKEN}"} in ` +
-				`--config for the other`,
+			Hint:  giveSecondToken,
 			Probe: func(t *check.T) {
 				token, ids := secondToken(t), requireTasks(t)
 				other := t.Sessions().User(token)
@@ -171,12 +167,12 @@ func userProbes() []check.Check {
 			Needs: "tasks.list",
 			Rules: []string{"tasks-list-own-context-only"},
 			Idle:  "the tasks of the other user could not be listed",
-			Hint: `give tokens of two users: --header for the first, authorization: {second: "${TOKEN}"} in ` +
-				`--config for the other`,
+			Hint:  "answer tasks/list of the second user with a result",
 			Probe: func(t *check.T) {
 				token, ids := secondToken(t), requireTasks(t)
 				if listedTask(listTasks(t), ids) == "" {
-					t.NotObserved("the server does not list the tasks to their own user", "")
+					t.NotObserved("the server does not list the tasks to their own user",
+						"list a task to its own user in tasks/list")
 				}
 				other := t.Sessions().User(token)
 				defer other.Sessions().CloseLater()
@@ -199,8 +195,7 @@ func userProbes() []check.Check {
 			Needs: "tasks.list",
 			Rules: []string{"tasks-no-list-without-identity"},
 			Idle:  "the tasks of the other client could not be listed",
-			Hint: `give tokens of two users: --header for the first, authorization: {second: "${TOKEN}"} in ` +
-				`--config for the other`,
+			Hint:  "answer tasks/list of a second client with a result",
 			// Two clients without a token: if the server lists a task of one to the other, it
 			// does not identify them.
 			Probe: func(t *check.T) {
@@ -277,7 +272,7 @@ func requireTasks(t *check.T) []string {
 		}
 	}
 	if len(out) == 0 {
-		t.NotObserved("no task was created", "allow a tool that can be called as a task: --allow-tools")
+		t.NotObserved("no task was created", "offer a read-only tool that can be called as a task, or allow one: --allow-tools NAME,…")
 	}
 	return out
 }

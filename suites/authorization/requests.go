@@ -79,6 +79,9 @@ type scopeRefusal struct {
 	request safeRequest // the zero value for the opening
 }
 
+// refuseScope is what helps where no request was refused for lack of scope.
+const refuseScope = "refuse a token that lacks scope with status 403"
+
 var scopeRefusalsKey = check.NewKey[[]scopeRefusal]("requests refused for lack of scope")
 
 // scopeRefusals returns the requests that the server refuses to a token with less
@@ -104,7 +107,8 @@ func scopeRefusals(t *check.T) []scopeRefusal {
 		return out
 	})
 	if len(all) == 0 {
-		t.NotObserved("the server refused no request to a token with less scope", "")
+		t.NotObserved("the server refused no request to a token with less scope",
+			"give a narrow token that lacks the scope of a list, a resource or a read-only tool")
 	}
 	return all
 }
@@ -116,7 +120,7 @@ func forbiddenRequests(t *check.T) []scopeRefusal {
 		return r.exchange.Status != http.StatusForbidden
 	})
 	if len(out) == 0 {
-		t.NotObserved("the server refused nothing with status 403", "")
+		t.NotObserved("the server refused nothing with status 403", refuseScope)
 	}
 	return out
 }

@@ -105,7 +105,7 @@ func secondToken(t *check.T) string {
 		return postOpening(t, "the second user's token", withToken(token))
 	})
 	if !a.isServed() {
-		t.NotObserved("the server refuses the token of the second user: "+a.describe(), "give a good one")
+		t.NotObserved("the server refuses the token of the second user: "+a.describe(), giveSecondToken)
 	}
 	return token
 }

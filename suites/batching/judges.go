@@ -4,7 +4,6 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
-	"github.com/mcpcheck/mcpcheck/suites/expect"
 )
 
 // judges returns the judges of basic/index#batching, which only 2025-03-26 has.
@@ -17,7 +16,7 @@ func judges() []check.Check {
 			In:    spec.Only(spec.V2025_03_26),
 			Rules: []string{"batching-element-types"},
 			Idle:  "no batch was sent",
-			Hint:  expect.HintOptional,
+			Hint:  answerBatches,
 			// An empty array holds neither kind and is no subject.
 			Judge: func(j *check.J) {
 				check.Each(j, j.Entries(), func(e wire.Entry) bool {

@@ -8,12 +8,16 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
 
 // noBatchSent is why most probes of this page are not observed where their body gave
 // no evidence: they end with a reason of their own if the server answers no batch.
 const noBatchSent = "no batch was sent"
+
+// answerBatches is what helps then.
+const answerBatches = "answer JSON-RPC batches, which 2025-03-26 requires servers to receive"
 
 // only is the revision that has batches.
 var only = spec.Only(spec.V2025_03_26)
@@ -28,7 +32,7 @@ func probes() []check.Check {
 			In:    only,
 			Rules: []string{"batching-receive"},
 			Idle:  noBatchSent,
-			Hint:  "answer JSON-RPC batches, which 2025-03-26 requires servers to receive",
+			Hint:  answerBatches,
 			Probe: func(t *check.T) {
 				const want = "a result for each request of the batch"
 				b := batchOfTwo(t)
@@ -55,7 +59,7 @@ func probes() []check.Check {
 			In:    only,
 			Rules: []string{"batching-response-array"},
 			Idle:  "the responses came on an event stream, where they may come one by one",
-			Hint:  "answer JSON-RPC batches, which 2025-03-26 requires servers to receive",
+			Hint:  "send the responses to a batch in one array, also on an event stream",
 			// On an event stream the responses may come one by one
 			// (basic/transports#sending-messages-to-the-server).
 			Probe: func(t *check.T) {
@@ -78,7 +82,7 @@ func probes() []check.Check {
 			In:    only,
 			Rules: []string{"batching-one-response-per-request"},
 			Idle:  noBatchSent,
-			Hint:  "answer JSON-RPC batches, which 2025-03-26 requires servers to receive",
+			Hint:  answerBatches,
 			Probe: func(t *check.T) {
 				requireBatchOfTwo(t)
 				ids, elements := check.PingBatch(t, 3)
@@ -107,7 +111,7 @@ func probes() []check.Check {
 			In:    only,
 			Rules: []string{"batching-no-response-for-notifications"},
 			Idle:  "a batch of requests with a notification between them was not answered",
-			Hint:  "answer JSON-RPC batches, which 2025-03-26 requires servers to receive",
+			Hint:  answerBatches,
 			Probe: func(t *check.T) {
 				requireBatchOfTwo(t)
 				ids, elements := check.PingBatch(t, 2)
@@ -126,7 +130,7 @@ func probes() []check.Check {
 			In:    only,
 			Rules: []string{"batching-all-notifications-silent"},
 			Idle:  noBatchSent,
-			Hint:  "answer JSON-RPC batches, which 2025-03-26 requires servers to receive",
+			Hint:  answerBatches,
 			Probe: func(t *check.T) {
 				requireBatchOfTwo(t)
 				from := t.Send(check.Batch(batchedNotification, batchedNotification))
@@ -147,7 +151,7 @@ func probes() []check.Check {
 			In:       only,
 			Rules:    []string{"batching-empty-array"},
 			Idle:     noBatchSent,
-			Hint:     "answer JSON-RPC batches, which 2025-03-26 requires servers to receive",
+			Hint:     answerBatches,
 			Malforms: true,
 			// Over HTTP an array of any number of notifications and responses alone is accepted
 			// with status 202 (basic/transports#sending-messages-to-the-server): also of none.
@@ -182,7 +186,7 @@ func probes() []check.Check {
 			In:       only,
 			Rules:    []string{"batching-invalid-json"},
 			Idle:     noBatchSent,
-			Hint:     "answer JSON-RPC batches, which 2025-03-26 requires servers to receive",
+			Hint:     answerBatches,
 			Malforms: true,
 			Probe: func(t *check.T) {
 				requireBatchOfTwo(t)
@@ -205,7 +209,7 @@ func probes() []check.Check {
 			In:       only,
 			Rules:    []string{"batching-invalid-elements"},
 			Idle:     noBatchSent,
-			Hint:     "answer JSON-RPC batches, which 2025-03-26 requires servers to receive",
+			Hint:     answerBatches,
 			Malforms: true,
 			// The server may refuse the array as a whole: the example of JSON-RPC that the
 			// rule rests on does not exclude it.
@@ -231,7 +235,7 @@ func probes() []check.Check {
 			In:       spec.Since(spec.V2025_06_18),
 			Spec:     "basic/transports#stdio",
 			Idle:     "no array was sent",
-			Hint:     "answer JSON-RPC batches, which 2025-03-26 requires servers to receive",
+			Hint:     expect.HintReply,
 			Malforms: true,
 			Probe: func(t *check.T) {
 				_, elements := check.PingBatch(t, 2)
@@ -248,7 +252,7 @@ func probes() []check.Check {
 			In:       spec.Since(spec.V2025_06_18),
 			Spec:     "basic/transports#stdio",
 			Idle:     "the server ended at an array, which another check reports",
-			Hint:     "answer JSON-RPC batches, which 2025-03-26 requires servers to receive",
+			Hint:     "go on after an array was received",
 			Malforms: true,
 			// No clause says how an array is answered that no client may send. jsonrpc.batch.none
 			// judges arrays that the server sends without having received one.
@@ -318,7 +322,7 @@ func batchOfTwo(t *check.T) batch {
 func requireBatchOfTwo(t *check.T) batch {
 	b := batchOfTwo(t)
 	if b.missing.IsPresent() {
-		t.NotObserved("batches are not answered", "")
+		t.NotObserved("batches are not answered", answerBatches)
 	}
 	return b
 }

@@ -14,10 +14,11 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// The reasons why several judges are not observed.
+// The reasons why several judges are not observed, and what helps.
 const (
 	noCancellation = "the server sent no cancellation"
 	noOwnCancelled = "the server cancelled none of its requests"
+	cancelOwn      = "offer a read-only tool that cancels a request of its own, such as sampling, or allow one: --allow-tools NAME,…"
 )
 
 // judges returns the judges of the cancellations that a server sends: up to
@@ -32,8 +33,7 @@ func judges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"cancellation-params"},
 			Idle:  noCancellation,
-			Hint: "offer a read-only tool that cancels its own request to the client, such as sampling that " +
-				"takes too long",
+			Hint:  cancelOwn,
 			Judge: func(j *check.J) { transcript.Scope{Definitions: []string{"CancelledNotification"}}.Judge(j) },
 		},
 		{
@@ -43,8 +43,7 @@ func judges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"cancellation-same-direction", "cancellation-request-id-schema"},
 			Idle:  noCancellation,
-			Hint: "offer a read-only tool that cancels its own request to the client, such as sampling that " +
-				"takes too long",
+			Hint:  cancelOwn,
 			Judge: func(j *check.J) {
 				check.Each(j, cancellations(j), func(c cancelled) bool {
 					if len(requestsBefore(j, j.Sent(), c)) == 0 {
@@ -62,8 +61,7 @@ func judges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"cancellation-in-progress-only"},
 			Idle:  noOwnCancelled,
-			Hint: "offer a read-only tool that cancels its own request to the client, such as sampling that " +
-				"takes too long",
+			Hint:  cancelOwn,
 			// A cancellation and an answer that cross break no rule (#timing-considerations).
 			// The server has read the answer if it has answered a request that was sent after
 			// it; then it has some time to process that.
@@ -90,8 +88,7 @@ func judges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"cancellation-sender-ignores-response"},
 			Idle:  "the server read no answer to a request that it had cancelled",
-			Hint: "offer a read-only tool that cancels its own request to the client, such as sampling that " +
-				"takes too long",
+			Hint:  cancelOwn,
 			Judge: func(j *check.J) {
 				check.Each(j, cancellations(j), func(c cancelled) bool {
 					answer, ok := answerAfter(j, c)
@@ -106,7 +103,7 @@ func judges() []check.Check {
 			In:    spec.Only(spec.V2025_11_25),
 			Rules: []string{"cancellation-tasks-use-tasks-cancel", "cancellation-not-for-tasks"},
 			Idle:  "no request of the server became a task",
-			Hint:  "offer a read-only tool that samples or elicits as a task",
+			Hint:  "offer a read-only tool that samples or elicits as a task, or allow one: --allow-tools NAME,…",
 			Judge: func(j *check.J) {
 				tasks := map[string]bool{} // by id of the request
 				for _, e := range j.Received() {

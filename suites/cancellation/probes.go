@@ -122,7 +122,8 @@ func notifyCancelled(t *check.T, params check.Params) int {
 func expectIgnored(t *check.T, from int, what string, ids ...wire.ID) {
 	t.Survives(what)
 	if reactsToUnmatched(t) {
-		t.NotObserved("the server answers any cancellation or ends at it, which a check of the messages reports", "")
+		t.NotObserved("the server answers any cancellation or ends at it, which a check of the messages reports",
+			"do not answer notifications/cancelled")
 	}
 	t.Forbid(from, "no answer to "+what, func(m wire.Message) bool {
 		mine := check.HasNoID(m) || slices.ContainsFunc(ids, func(id wire.ID) bool { return m.ID().Equal(id) })

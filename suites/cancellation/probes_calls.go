@@ -26,7 +26,7 @@ func callProbes() []check.Check {
 			Needs: "tools",
 			Rules: []string{"cancellation-no-response"},
 			Idle:  noneCancelled,
-			Hint: "offer a read-only tool that takes time and reports progress, or allow one: --allow-tools " +
+			Hint: "offer a read-only tool that takes a second and reports progress, or allow one: --allow-tools " +
 				"NAME,…",
 			// A server may ignore the cancellation of what cannot be cancelled
 			// (#behavior-requirements), and an answer may have been under way: only a call that
@@ -49,7 +49,7 @@ func callProbes() []check.Check {
 			Needs: "tools",
 			Rules: []string{"cancellation-stop-processing", "cancellation-processing-ceases"},
 			Idle:  noneCancelled,
-			Hint: "offer a read-only tool that takes time and reports progress, or allow one: --allow-tools " +
+			Hint: "offer a read-only tool that takes a second and reports progress, or allow one: --allow-tools " +
 				"NAME,…",
 			// A server that answers the call at its end may have ignored the cancellation. One
 			// that sends no answer, or an early one, has processed it: then the work must not
@@ -75,7 +75,7 @@ func callProbes() []check.Check {
 			Needs: "tools",
 			Rules: []string{"cancellation-no-further-messages"},
 			Idle:  noneCancelled,
-			Hint: "offer a read-only tool that takes time and reports progress, or allow one: --allow-tools " +
+			Hint: "offer a read-only tool that takes a second and reports progress, or allow one: --allow-tools " +
 				"NAME,…",
 			// The transport page forbids any further message, and basic/patterns/cancellation
 			// allows a server to ignore the cancellation of what cannot be cancelled: only a
@@ -99,7 +99,7 @@ func callProbes() []check.Check {
 			On:    transport.OnStdio, // over HTTP the stream on which it could come is closed
 			Rules: []string{"cancellation-no-further-messages"},
 			Idle:  "no subscription was cancelled",
-			Hint:  "declare change notifications, such as tools.listChanged",
+			Hint:  "acknowledge subscriptions/listen, and keep the subscription open until it is cancelled",
 			// Only a subscription that the server acknowledged and keeps open is cancelled.
 			Probe: func(t *check.T) {
 				running := t.Start("subscriptions/listen", check.Params{"notifications": check.Params{

@@ -33,6 +33,13 @@ const (
 	TokenUpper    = "upper"    // whose audience has scheme and host in upper case
 )
 
+// tokenKinds describes the kinds of tokens, for messages.
+var tokenKinds = map[string]string{
+	TokenSecond: "of another user", TokenExpired: "that has expired", TokenAudience: "for another server",
+	TokenForeign: "of another issuer", TokenNarrow: "with less scope", TokenBroad: "with a broader scope",
+	TokenUpper: "whose audience is in upper case",
+}
+
 // TokenKinds returns the kinds of tokens.
 func TokenKinds() []string {
 	return []string{TokenSecond, TokenExpired, TokenAudience, TokenForeign, TokenNarrow, TokenBroad, TokenUpper}
@@ -137,8 +144,8 @@ func (a Auth) Bearer() string {
 func (a Auth) Token(kind string) string {
 	token, ok := a.t.given.Authorization.Tokens[kind]
 	if !ok {
-		a.t.NotObserved("the user gives no token of the kind "+kind,
-			"give it in the configuration: authorization: {"+kind+": \"${TOKEN}\"}")
+		a.t.NotObserved("no token "+tokenKinds[kind]+" is given",
+			"give one: authorization: {"+kind+": \"${TOKEN}\"} in --config")
 	}
 	return token
 }

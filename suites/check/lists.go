@@ -49,6 +49,7 @@ type ClientCopy struct {
 	ID   string   // of the judge of servers
 	In   spec.Set // revisions that bind clients to the rule
 	Says string   // the text for clients; "" to use the text of the judge
+	Hint string   // what makes a client show it
 }
 
 // CopyForClients returns the judges of clients for judges of servers, each with the id
@@ -59,7 +60,7 @@ func CopyForClients(judges []Check, copies []ClientCopy) []Check {
 		at := slices.IndexFunc(judges, func(c Check) bool { return c.ID == of.ID })
 		c := judges[at]
 		area, rest, _ := strings.Cut(c.ID, ".")
-		c.ID, c.In, c.Hint = area+".client."+rest, of.In, "let the client use what the server offers"
+		c.ID, c.In, c.Hint = area+".client."+rest, of.In, of.Hint
 		if of.Says != "" {
 			c.Says = of.Says
 		}

@@ -68,11 +68,11 @@ func AllowHint(held []string) string {
 	if len(held) == 0 {
 		return ""
 	}
-	what := "the tool that was not called, since it does not say that it only reads"
+	what := "the tool that is not read-only"
 	if len(held) > 1 {
-		what = fmt.Sprintf("the %d tools that were not called, since they do not say that they only read", len(held))
+		what = fmt.Sprintf("the %d tools that are not read-only", len(held))
 	}
-	return fmt.Sprintf("--allow-tools %s, for %s", wire.Clip(strings.Join(held, ","), 200), what)
+	return fmt.Sprintf("allow %s: --allow-tools %s", what, wire.Clip(strings.Join(held, ","), 200))
 }
 
 // SendUnmatchedCancellations cancels a request that was never sent and one with an

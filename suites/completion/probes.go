@@ -17,7 +17,7 @@ import (
 const (
 	noResult      = "no completion of what the server lists was answered with a result"
 	methodUnknown = "completion/complete is answered as an unknown method"
-	offerValues   = "complete an argument of a prompt"
+	offerValues   = "answer completion/complete with a value for an argument of a listed prompt"
 )
 
 // sinceDeclared are the revisions with the capability completions.
@@ -51,7 +51,8 @@ func capabilityProbes() []check.Check {
 				}
 				r := undeclaredCompletion(t)
 				if r.Err != nil { // completion.unsupported judges that it is answered
-					t.NotObserved("completion/complete was not answered: "+r.Err.Error(), "")
+					t.NotObserved("completion/complete was not answered: "+r.Err.Error(),
+						"answer completion/complete, at least with an error")
 				}
 				if hasValues(r.Message) {
 					t.Fail("the capability completions", r.Message.Summary(),
@@ -150,7 +151,7 @@ func resultProbes() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"completion-sorted-by-relevance"},
 			Idle:  "no completion offers two values and, for the last of them, that value again",
-			Hint:  "complete an argument of a prompt with several values",
+			Hint:  "answer a completion of the last proposed value with that value again",
 			// The probe sends the last value of a completion. A server chooses how it ranks
 			// the others, but no value is more relevant than the one that was sent.
 			Probe: func(t *check.T) {
@@ -226,7 +227,8 @@ func expectContextAccepted(t *check.T) {
 // requireCapabilities ends the body if the server's opening has no capabilities.
 func requireCapabilities(t *check.T) {
 	if !t.Capabilities().IsObject() {
-		t.NotObserved("the server's opening holds no capabilities object", "")
+		t.NotObserved("the server's opening holds no capabilities object",
+			"give an object capabilities in the result of the opening")
 	}
 }
 
@@ -241,7 +243,7 @@ func completed(t *check.T) []usage.Completion {
 		t.NotApplicable("the server has no completions")
 	}
 	if len(all) == 0 {
-		t.NotObserved("no prompt has arguments and no resource template has variables", "list a prompt with arguments")
+		t.NotObserved("no prompt has arguments and no resource template has variables", "list a prompt with arguments, or a resource template with variables")
 	}
 	return all
 }

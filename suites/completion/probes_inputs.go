@@ -23,7 +23,7 @@ func inputProbes() []check.Check {
 			Needs: "completions",
 			Rules: []string{"completion-invalid-prompt-code"},
 			Idle:  methodUnknown,
-			Hint:  "declare completions, and list a prompt with arguments or a resource template with variables",
+			Hint:  "answer completion/complete, or do not declare completions",
 			Probe: func(t *check.T) {
 				m := t.Request("completion/complete", usage.CompletionParams(offer.UnknownPrompt))
 				if isMethodUnknown(m) {
@@ -43,7 +43,7 @@ func inputProbes() []check.Check {
 			Malforms: true,
 			Rules:    []string{"completion-missing-arguments-code"},
 			Idle:     methodUnknown,
-			Hint:     "declare completions, and list a prompt with arguments or a resource template with variables",
+			Hint:     "answer completion/complete, or do not declare completions",
 			// jsonrpc.params.invalid judges requests of all methods without any params.
 			Probe: func(t *check.T) {
 				ref := check.Params{"type": "ref/prompt", "name": offer.UnknownPrompt}

@@ -22,7 +22,7 @@ func clientJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"discover-request-params"},
 			Idle:  "the client did not send server/discover",
-			Hint:  "let the client speak 2026-07-28 and open a session with {server} or {url}",
+			Hint:  "let the client send server/discover, and a request after it",
 			Judge: func(j *check.J) {
 				check.Each(j, discoveries(j), func(e wire.Entry) bool {
 					if name := check.MemberBesideMeta(e.Message.Params()); name != "" {
@@ -39,7 +39,7 @@ func clientJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"discover-client-chooses-listed"},
 			Idle:  "the client sent no request after a server/discover that listed versions",
-			Hint:  "let the client speak 2026-07-28 and open a session with {server} or {url}",
+			Hint:  "let the client send server/discover, and a request after it",
 			Judge: func(j *check.J) {
 				var list wire.Message // the last answer that lists versions
 				for _, e := range j.Entries() {
@@ -72,7 +72,7 @@ func clientJudges() []check.Check {
 			On:    transport.OnStdio,
 			Rules: []string{"stdio-probe-success-modern"},
 			Idle:  "no server/discover of the client was answered with a result that lists its version",
-			Hint:  "let the client speak 2026-07-28 and open a session with {server} or {url}",
+			Hint:  "let the client send server/discover, and go on after the result",
 			Judge: func(j *check.J) { judgeNoInitialize(j, wire.Result) },
 		},
 		{
@@ -83,7 +83,7 @@ func clientJudges() []check.Check {
 			On:    transport.OnStdio,
 			Rules: []string{"stdio-probe-modern-error", "versioning-modern-error-no-fallback"},
 			Idle:  "no server/discover of the client was answered with an error of the stateless era",
-			Hint:  "let the client speak 2026-07-28 and open a session with {server} or {url}",
+			Hint:  "let the client send server/discover",
 			Judge: func(j *check.J) { judgeNoInitialize(j, wire.Error) },
 		},
 		{
@@ -94,7 +94,7 @@ func clientJudges() []check.Check {
 			On:    transport.OnStdio,
 			Rules: []string{"stdio-client-no-responses"},
 			Idle:  "the server sent no request that the client could answer",
-			Hint:  "let the client speak 2026-07-28 and open a session with {server} or {url}",
+			Hint:  "let the client stay connected and send a request after one of the server has come",
 			// A client that sends nothing after the request of the server may have left.
 			Judge: func(j *check.J) {
 				asked := -1

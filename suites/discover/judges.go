@@ -6,7 +6,6 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
-	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
@@ -20,7 +19,7 @@ func judges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"discover-result-fields"},
 			Idle:  "server/discover was not answered with a result",
-			Hint:  expect.HintReply,
+			Hint:  "answer server/discover with a result",
 			// Other checks judge resultType and the hints for caching, which other results
 			// have too.
 			Judge: func(j *check.J) {

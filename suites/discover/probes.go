@@ -44,7 +44,7 @@ func probes() []check.Check {
 				"discover-not-prerequisite", "lifecycle-stateless-no-prior-context", "versioning-dual-server-modern",
 			},
 			Idle: "the server serves no list, whose request every client may send",
-			Hint: "declare tools, prompts or resources",
+			Hint: "declare tools, prompts or resources, and answer their lists",
 			// A list that the server serves in the shared session is requested as the first
 			// message to another instance.
 			Probe: func(t *check.T) {
@@ -72,7 +72,7 @@ func probes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"discover-capabilities-accurate"},
 			Idle:  "the server does not declare completions",
-			Hint:  "declare completions",
+			Hint:  "declare completions, and answer completion/complete",
 			// Other checks judge the lists that are declared. Any answer shows that the
 			// method exists, except that it is unknown.
 			Probe: func(t *check.T) {

@@ -34,7 +34,8 @@ func eraProbes() []check.Check {
 				case p.answered:
 					t.Saw()
 				case p.ended != nil || !p.opening.Answered:
-					t.NotObserved("the server opened no session after it, which discover.probe.survived reports", "")
+					t.NotObserved("the server opened no session after it, which discover.probe.survived reports",
+						"answer initialize after server/discover")
 				default:
 					t.Sessions().Use(p.at).Fail("any answer", "no answer",
 						"server/discover before initialize was not answered; initialize behind it was")

@@ -68,7 +68,7 @@ func fieldJudges() []check.Check {
 			In:    spec.Since(spec.V2025_06_18),
 			Rules: []string{"elicitation-schema-flat-primitive", "elicitation-schema-types-docs"},
 			Idle:  "no form has a field",
-			Hint:  offerForm,
+			Hint:  "elicit a form whose requestedSchema has a property",
 			Judge: func(j *check.J) {
 				check.Each(j, fields(j), func(f field) bool {
 					if f.kind == invalidField {
@@ -86,7 +86,7 @@ func fieldJudges() []check.Check {
 			In:    spec.Since(spec.V2025_06_18),
 			Rules: []string{"elicitation-string-schema"},
 			Idle:  "no form has a string field",
-			Hint:  offerForm,
+			Hint:  "elicit a form with a string field",
 			Judge: func(j *check.J) { judgeFields(j, stringField) },
 		},
 		{
@@ -96,7 +96,7 @@ func fieldJudges() []check.Check {
 			In:    spec.Since(spec.V2025_06_18),
 			Rules: []string{"elicitation-number-schema"},
 			Idle:  "no form has a number field",
-			Hint:  offerForm,
+			Hint:  "elicit a form with a number field",
 			Judge: func(j *check.J) { judgeFields(j, numberField) },
 		},
 		{
@@ -106,7 +106,7 @@ func fieldJudges() []check.Check {
 			In:    spec.Since(spec.V2025_06_18),
 			Rules: []string{"elicitation-boolean-schema"},
 			Idle:  "no form has a boolean field",
-			Hint:  offerForm,
+			Hint:  "elicit a form with a boolean field",
 			Judge: func(j *check.J) { judgeFields(j, booleanField) },
 		},
 		{
@@ -116,7 +116,7 @@ func fieldJudges() []check.Check {
 			In:    spec.Since(spec.V2025_06_18),
 			Rules: []string{"elicitation-enum-schema"},
 			Idle:  "no form has a choice",
-			Hint:  offerForm,
+			Hint:  "elicit a form with a choice: a property with enum or oneOf",
 			Judge: func(j *check.J) { judgeFields(j, enumField) },
 		},
 	}

@@ -13,8 +13,11 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// noRequiredError is why several judges are not observed.
-const noRequiredError = "the server sent no error -32042"
+// Why several judges are not observed, and what helps.
+const (
+	noRequiredError = "the server sent no error -32042"
+	requireVisit    = "offer a read-only tool that answers with error -32042 until the client has visited a URL"
+)
 
 // requiredJudges returns the judges of the error by which a server refuses a request
 // until the user has visited a page (2025-11-25,
@@ -29,7 +32,7 @@ func requiredJudges() []check.Check {
 			In:    spec.Only(spec.V2025_11_25),
 			Rules: []string{"elicitation-url-required-error-code"},
 			Idle:  "the server sent no error that lists elicitations",
-			Hint:  "offer a read-only tool that refuses a call with error -32042 until the client has visited a URL",
+			Hint:  requireVisit,
 			Judge: func(j *check.J) {
 				check.Each(j, transcript.ErrorResponses(j), func(e wire.Entry) bool {
 					list := elicitationsOf(e)
@@ -50,7 +53,7 @@ func requiredJudges() []check.Check {
 			In:    spec.Only(spec.V2025_11_25),
 			Rules: []string{"elicitation-url-required-error-only-then"},
 			Idle:  noRequiredError,
-			Hint:  "offer a read-only tool that refuses a call with error -32042 until the client has visited a URL",
+			Hint:  requireVisit,
 			// Discovery, lists and the like need no visit of a page, and an empty list
 			// requires nothing.
 			Judge: func(j *check.J) {
@@ -78,7 +81,7 @@ func requiredJudges() []check.Check {
 			In:    spec.Only(spec.V2025_11_25),
 			Rules: []string{"elicitation-url-required-error-list"},
 			Idle:  noRequiredError,
-			Hint:  "offer a read-only tool that refuses a call with error -32042 until the client has visited a URL",
+			Hint:  requireVisit,
 			Judge: func(j *check.J) {
 				check.Each(j, requiredErrors(j), func(e wire.Entry) bool {
 					if list := elicitationsOf(e); !list.IsArray() {
@@ -95,7 +98,7 @@ func requiredJudges() []check.Check {
 			In:    spec.Only(spec.V2025_11_25),
 			Rules: []string{"elicitation-url-required-error-url-mode"},
 			Idle:  "the server sent no error -32042 that lists an elicitation",
-			Hint:  "offer a read-only tool that refuses a call with error -32042 until the client has visited a URL",
+			Hint:  requireVisit,
 			// elicitation.required.list judges a list that is no array.
 			Judge: func(j *check.J) {
 				for _, e := range requiredErrors(j) {

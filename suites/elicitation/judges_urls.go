@@ -17,7 +17,7 @@ import (
 const (
 	noVisit    = "the server elicited nothing in URL mode"
 	noComplete = "the server sent no notifications/elicitation/complete"
-	offerVisit = "offer a tool that elicits in URL mode"
+	offerVisit = "offer a read-only tool that elicits in URL mode, or allow one: --allow-tools NAME,…"
 )
 
 // urlJudges returns the judges of elicitations in URL mode.
@@ -76,7 +76,7 @@ func urlJudges() []check.Check {
 			In:    spec.Only(spec.V2025_11_25),
 			Rules: []string{"elicitation-id-unique"},
 			Idle:  noVisit,
-			Hint:  offerVisit,
+			Hint:  "elicit in URL mode with an elicitationId",
 			// Two requests with the same URL may be the same elicitation, requested again.
 			// elicitation.url.params judges an elicitationId that is no string.
 			Judge: func(j *check.J) {
@@ -110,7 +110,7 @@ func completionJudges() []check.Check {
 			In:    spec.Only(spec.V2025_11_25),
 			Rules: []string{"elicitation-complete-has-id"},
 			Idle:  noComplete,
-			Hint:  offerVisit,
+			Hint:  "send notifications/elicitation/complete after an elicitation in URL mode",
 			Judge: func(j *check.J) {
 				check.Each(j, completions(j), func(s transcript.Message) bool {
 					for _, v := range schema.For(j.Rev).Validate(s.Definition, []byte(s.Body.Raw)) {
@@ -130,7 +130,7 @@ func completionJudges() []check.Check {
 			In:    spec.Only(spec.V2025_11_25),
 			Rules: []string{"elicitation-complete-only-initiator", "elicitation-complete-has-id"},
 			Idle:  noComplete,
-			Hint:  offerVisit,
+			Hint:  "send notifications/elicitation/complete after an elicitation in URL mode",
 			// elicitation.complete.id judges an elicitationId that is no string.
 			Judge: func(j *check.J) {
 				elicited := elicitationIDs(j)

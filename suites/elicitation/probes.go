@@ -26,7 +26,7 @@ func probes() []check.Check {
 			In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
 			Rules: []string{"elicitation-server-handles-actions"},
 			Idle:  noElicitation,
-			Hint:  "offer a read-only tool that elicits a form, or allow one: --allow-tools NAME,…",
+			Hint:  offerForm,
 			Probe: func(t *check.T) { expectActionsHandled(t) },
 		},
 		{
@@ -36,17 +36,18 @@ func probes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"elicitation-server-handles-failure"},
 			Idle:  noElicitation,
-			Hint:  "offer a read-only tool that elicits a form, or allow one: --allow-tools NAME,…",
+			Hint:  offerForm,
 			Probe: func(t *check.T) { expectActionsHandled(t) },
 		},
 		{
-			ID:       "elicitation.content.validated",
-			Says:     "the server does not use content of a form that is not valid against the requestedSchema",
-			Level:    spec.Should,
-			In:       spec.Since(spec.V2025_06_18),
-			Rules:    []string{"elicitation-validate-content"},
-			Idle:     "no result shows whether the server used the content of a form",
-			Hint:     "offer a read-only tool that elicits a form and returns its content",
+			ID:    "elicitation.content.validated",
+			Says:  "the server does not use content of a form that is not valid against the requestedSchema",
+			Level: spec.Should,
+			In:    spec.Since(spec.V2025_06_18),
+			Rules: []string{"elicitation-validate-content"},
+			Idle:  "no result shows whether the server used the content of a form",
+			Hint: "offer a read-only tool that elicits a form and returns its content, or allow one: " +
+				"--allow-tools NAME,…",
 			Malforms: true,
 			// Any form of refusal is right. Content that only lacks a field is not sent: a tool
 			// may do without it. elicitation.answers.survived judges a missing answer.
@@ -78,7 +79,8 @@ func probes() []check.Check {
 					}
 				}
 				if !tried {
-					t.NotObserved("the server elicited no form whose content could be invalid", "")
+					t.NotObserved("the server elicited no form whose content could be invalid",
+						"elicit a form with a required field, or with a field of the type number")
 				}
 			},
 		},
@@ -89,7 +91,7 @@ func probes() []check.Check {
 			In:       spec.Handshake & spec.Since(spec.V2025_06_18),
 			Spec:     "client/elicitation#response-actions",
 			Idle:     noElicitation,
-			Hint:     "offer a read-only tool that elicits a form, or allow one: --allow-tools NAME,…",
+			Hint:     offerForm,
 			Malforms: true,
 			Probe: func(t *check.T) {
 				expect.SurvivesUnexpectedAnswers(t, asking.Elicit)

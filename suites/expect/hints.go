@@ -5,6 +5,9 @@ const (
 	// HintReply is the hint of a check whose stimulus mcpcheck sends itself.
 	HintReply = "answer the requests of mcpcheck: a check that fails or was not run names those without an answer"
 
+	// HintToolLoop is the hint of a check of what the model used during sampling.
+	HintToolLoop = "offer a read-only tool that samples again with the uses and results of tools, or allow one: --allow-tools NAME,…"
+
 	// HintOptional is the hint of a check of what the user cannot make the target do.
 	HintOptional = "nothing has to be done: a target need not do this, and the check judges it where it happens"
 )

@@ -16,7 +16,8 @@ import (
 // capability for it. It requests the lists whether the capability is declared or not.
 func OfferedIsDeclared(t *check.T, lists ...offer.List) {
 	if !t.Capabilities().IsObject() {
-		t.NotObserved("the result of the opening has no object capabilities", "")
+		t.NotObserved("the result of the opening has no object capabilities",
+			"give an object capabilities in the result of the opening")
 	}
 	capability, broke := lists[0].Capability, ""
 	for _, l := range lists {
@@ -36,7 +37,7 @@ func OfferedIsDeclared(t *check.T, lists ...offer.List) {
 	if !t.Declares(capability) {
 		t.NotApplicable("the server has no " + capability)
 	}
-	t.NotObserved("the server declares "+capability+", but "+broke, "")
+	t.NotObserved("the server declares "+capability+", but "+broke, "answer "+lists[0].Method+" with a result")
 }
 
 // ListAnswered judges that a list request is answered with a result. Judges judge the
@@ -48,7 +49,7 @@ func ListAnswered(t *check.T, l offer.List) {
 		t.Saw()
 		return
 	case w.Last.Raw == nil:
-		t.NotObserved(l.Method+" was not answered", "")
+		t.NotObserved(l.Method+" was not answered", "answer "+l.Method)
 	}
 	t.Mark(w.Last)
 	t.Fail("a result", w.Failure, "%s was answered with %s", l.Method, w.Failure)
@@ -122,7 +123,7 @@ func ListedEverywhere(t *check.T, l offer.List) {
 	here := offer.WalkOnce(t, l)
 	second, ok := otherLists(t, "second")[l.Method]
 	if !here.IsComplete() || !ok {
-		t.NotObserved(l.Method+" could not be read to its end", "")
+		t.NotObserved(l.Method+" could not be read to its end", "answer each page of "+l.Method+" with a result")
 	}
 	if second.isStable() && offer.EqualNames(second.before, l.Names(here.Items())) {
 		if len(second.before) == 0 {
@@ -133,7 +134,7 @@ func ListedEverywhere(t *check.T, l offer.List) {
 	}
 	third, ok := otherLists(t, "third")[l.Method]
 	if !ok {
-		t.NotObserved(l.Method+" could not be read to its end", "")
+		t.NotObserved(l.Method+" could not be read to its end", "answer each page of "+l.Method+" with a result")
 	}
 	switch {
 	case !second.isStable() && offer.EqualNames(second.before, third.before) &&
@@ -145,5 +146,5 @@ func ListedEverywhere(t *check.T, l offer.List) {
 		t.Fail(strings.Join(second.before, " "), strings.Join(third.before, " "),
 			"%s returns different sets of entries on two connections that were opened one after the other", l.Method)
 	}
-	t.NotObserved("the entries of "+l.Method+" changed during the run", "")
+	t.NotObserved("the entries of "+l.Method+" changed during the run", "keep "+l.Member+" the same during the run")
 }

@@ -12,7 +12,11 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-const noAnnotation = "no tool has an x-mcp-header"
+// Why several judges are not observed, and what helps.
+const (
+	noAnnotation     = "no tool has an x-mcp-header"
+	annotateArgument = "offer a tool with x-mcp-header in its inputSchema"
+)
 
 // judges returns the judges of the annotations x-mcp-header
 // (basic/transports/streamable-http#schema-extension). They are in the definitions of
@@ -27,7 +31,7 @@ func judges() []check.Check {
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-name-nonempty"},
 			Idle:  noAnnotation,
-			Hint:  "offer a tool with x-mcp-header in its inputSchema",
+			Hint:  annotateArgument,
 			Judge: func(j *check.J) {
 				check.Each(j, annotations(j), func(a annotation) bool {
 					if a.value.Type == gjson.String && a.value.Str == "" {
@@ -45,7 +49,7 @@ func judges() []check.Check {
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-name-no-control"},
 			Idle:  noAnnotation,
-			Hint:  "offer a tool with x-mcp-header in its inputSchema",
+			Hint:  annotateArgument,
 			Judge: func(j *check.J) {
 				check.Each(j, annotations(j), func(a annotation) bool {
 					if a.value.Type == gjson.String && strings.ContainsFunc(a.value.Str, isControl) {
@@ -63,7 +67,7 @@ func judges() []check.Check {
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-name-token"},
 			Idle:  noAnnotation,
-			Hint:  "offer a tool with x-mcp-header in its inputSchema",
+			Hint:  annotateArgument,
 			// Other judges judge empty values and those with control characters.
 			Judge: func(j *check.J) {
 				check.Each(j, annotations(j), func(a annotation) bool {
@@ -87,7 +91,7 @@ func judges() []check.Check {
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-name-unique"},
 			Idle:  noAnnotation,
-			Hint:  "offer a tool with x-mcp-header in its inputSchema",
+			Hint:  annotateArgument,
 			// headers.annotation.reachable judges annotations off the chain of properties.
 			Judge: func(j *check.J) {
 				check.Each(j, transcript.Tools(j), func(l transcript.ListEntry) (subject bool) {
@@ -114,7 +118,7 @@ func judges() []check.Check {
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-primitive-only"},
 			Idle:  "no argument with a type has an x-mcp-header",
-			Hint:  "give a type to an argument with x-mcp-header",
+			Hint:  "give a type to the argument that has x-mcp-header",
 			// Neither null beside another type nor a schema without type is judged.
 			Judge: func(j *check.J) {
 				check.Each(j, annotations(j), func(a annotation) bool {
@@ -143,7 +147,7 @@ func judges() []check.Check {
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-integer-range"},
 			Idle:  "no integer with an x-mcp-header has a value in its schema",
-			Hint:  "give an integer argument x-mcp-header and a default, enum or const",
+			Hint:  "give a default, enum or const to an integer argument that has x-mcp-header",
 			// JavaScript represents these values exactly. Bounds that allow larger ones are
 			// noted: a schema without bounds allows them too.
 			Judge: func(j *check.J) {
@@ -175,7 +179,7 @@ func judges() []check.Check {
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-statically-reachable", "headers-mcp-param-chain-properties-only"},
 			Idle:  noAnnotation,
-			Hint:  "offer a tool with x-mcp-header in its inputSchema",
+			Hint:  annotateArgument,
 			// The root is no property.
 			Judge: func(j *check.J) {
 				check.Each(j, annotations(j), func(a annotation) bool {

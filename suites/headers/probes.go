@@ -135,7 +135,7 @@ func methodProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-names-case-insensitive"},
 			Idle:  "nothing was served over a separate connection",
-			Hint:  "offer a tool, a prompt or a resource",
+			Hint:  "answer requests over a second connection",
 			// The probe sends bytes, as an HTTP client writes names in one way only. What is
 			// not served on a separate connection is refused for another reason.
 			Probe: func(t *check.T) {
@@ -203,10 +203,11 @@ func isPlain(s string) bool { return s != "" && transport.EncodeFieldValue(s) ==
 func isServedAsBytes(t *check.T, p posting.Posting, request string) bool {
 	r, err := t.HTTP().Raw(request)
 	if err != nil {
-		t.NotObserved("bytes could not be sent: "+err.Error(), "")
+		t.NotObserved("bytes could not be sent: "+err.Error(), "answer requests over a second connection")
 	}
 	if posting.IsUnavailable(r.Status) {
-		t.NotObserved(p.String()+" was answered with a status that is not about the request", "")
+		t.NotObserved(p.String()+" was answered with a status that is not about the request",
+			posting.HintAvailable)
 	}
 	for _, m := range posting.RawMessages(r) {
 		if m.Kind == wire.Error {

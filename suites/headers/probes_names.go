@@ -25,7 +25,7 @@ func nameProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-name-missing-rejected"},
 			Idle:  noName,
-			Hint:  "offer a tool, a prompt or a resource",
+			Hint:  "offer a resource that can be read, a prompt or a read-only tool",
 			Probe: func(t *check.T) {
 				for _, p := range posting.NamedPostings(t) {
 					posting.ExpectRefused(t, "without Mcp-Name", p, check.Without("Mcp-Name"))
@@ -41,7 +41,7 @@ func nameProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-name-mismatch-rejected", "headers-body-mismatch-rejected"},
 			Idle:  noName,
-			Hint:  "offer a tool, a prompt or a resource",
+			Hint:  "offer a resource that can be read, a prompt or a read-only tool",
 			Probe: func(t *check.T) {
 				for _, p := range posting.NamedPostings(t) {
 					other := transport.EncodeFieldValue(p.Name + "-mcpcheck")
@@ -58,7 +58,7 @@ func nameProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-name-base64-decode"},
 			Idle:  noName,
-			Hint:  "offer a tool, a prompt or a resource",
+			Hint:  "offer a resource that can be read, a prompt or a read-only tool",
 			// First names that must be encoded are sent. They may no longer name anything, which
 			// is another error. Then names are encoded that need not be.
 			Probe: func(t *check.T) {
@@ -84,7 +84,7 @@ func nameProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-base64-markers-exact"},
 			Idle:  noName,
-			Hint:  "offer a tool, a prompt or a resource",
+			Hint:  "offer a resource that can be read, a prompt or a read-only tool",
 			Probe: func(t *check.T) {
 				for _, p := range posting.NamedPostings(t) {
 					encoded := base64Value("=?BASE64?", p.Name)
@@ -102,7 +102,7 @@ func nameProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-name-not-required-elsewhere"},
 			Idle:  "the server served no request of another method",
-			Hint:  "answer a request without a name, such as tools/list",
+			Hint:  "answer server/discover with a result",
 			Probe: func(t *check.T) {
 				others := []posting.Posting{posting.Discovery}
 				for _, l := range offer.Lists(t) {

@@ -25,7 +25,7 @@ func refusalProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-mismatch-status-400"},
 			Idle:  noRefusal,
-			Hint:  "refuse header fields that contradict the body",
+			Hint:  "refuse a request whose Mcp-Method contradicts its body",
 			Probe: func(t *check.T) {
 				for m, a := range refusals(t) {
 					match.Expect(t, a.Status).To(match.BeStatus(http.StatusBadRequest),
@@ -42,7 +42,7 @@ func refusalProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-mismatch-error-32020"},
 			Idle:  noRefusal,
-			Hint:  "refuse header fields that contradict the body",
+			Hint:  "refuse a request whose Mcp-Method contradicts its body",
 			Probe: func(t *check.T) {
 				for m, a := range refusals(t) {
 					match.Expect(t, a.Answer).To(match.BeError(spec.HeaderMismatch),

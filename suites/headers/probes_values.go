@@ -10,7 +10,6 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
-	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
@@ -26,7 +25,7 @@ func syntaxProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-whitespace-trimmed"},
 			Idle:  "server/discover over a separate connection was refused for another reason",
-			Hint:  expect.HintReply,
+			Hint:  "answer server/discover over a second connection",
 			// The probe sends bytes, as an HTTP client removes the whitespace.
 			Probe: func(t *check.T) {
 				request := t.HTTP().Bytes(http.MethodPost, t.Frame(t.NextID(), posting.Discovery.Method, nil))
@@ -49,8 +48,8 @@ func syntaxProbes() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-invalid-chars-rejected"},
-			Idle:  "nothing that the server offers has a name beyond ASCII",
-			Hint:  "offer a tool, prompt or resource whose name is not ASCII",
+			Idle:  "the server has no tools, and no prompt or resource whose name is not ASCII",
+			Hint:  "declare tools, or offer a prompt or resource whose name is not ASCII",
 			Probe: func(t *check.T) {
 				p, header, value := postingBeyondASCII(t)
 				if p.Method == "" {
@@ -102,7 +101,7 @@ func postingBeyondASCII(t *check.T) (p posting.Posting, header, value string) {
 func expectBeyondASCIIRefused(t *check.T, p posting.Posting, header, value string) {
 	x, err := t.HTTP().TryPost(t.Frame(t.NextID(), p.Method, p.Params), append(p.Edits(), check.With(header, value))...)
 	if err != nil {
-		t.NotObserved("a header beyond ASCII was not answered: "+err.Error(), "")
+		t.NotObserved("a header beyond ASCII was not answered: "+err.Error(), "answer such a header with status 400")
 	}
 	m, _ := t.HTTP().Response(x)
 	code, _ := m.ErrorCode()

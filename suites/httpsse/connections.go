@@ -26,7 +26,7 @@ type connection struct {
 func openConnection(t *check.T) *connection {
 	c, why := tryConnection(t, t.Timeout())
 	if c == nil {
-		t.NotObserved("a second connection could not be opened: "+why, "")
+		t.NotObserved("a second connection could not be opened: "+why, "let the server serve several connections at once")
 	}
 	return c
 }
@@ -83,7 +83,7 @@ func awaitEndpoint(t *check.T, x *check.PendingExchange, within time.Duration, f
 func (c *connection) post(raw string) *check.PendingExchange {
 	x, err := c.t.HTTP().TryPost(raw, check.At(c.endpoint))
 	if err != nil {
-		c.t.NotObserved("a message could not be posted: "+err.Error(), "")
+		c.t.NotObserved("a message could not be posted: "+err.Error(), "answer a POST to the URI of the endpoint event")
 	}
 	return x
 }
@@ -127,6 +127,7 @@ func (c *connection) requireOwnAnswers(other *connection) {
 	}
 	other.settle()
 	if slices.ContainsFunc(other.stream.Snapshot().Messages(), check.ResponseTo(id)) {
-		c.t.NotObserved("the answers of each connection come on all, which jsonrpc.response.id reports", "")
+		c.t.NotObserved("the answers of each connection come on all, which jsonrpc.response.id reports",
+			"send an answer on the stream of its own connection alone")
 	}
 }

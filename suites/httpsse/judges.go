@@ -13,10 +13,11 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// The reasons why several judges are not observed.
+// The reasons why several judges are not observed, and what helps.
 const (
 	noStream        = "the session was not opened with the stream of a GET"
 	noEndpointEvent = "no stream of a session has an endpoint event"
+	openStream      = "serve HTTP+SSE: answer a GET with a stream that begins with an endpoint event"
 )
 
 // only is the revision that has the transport HTTP+SSE.
@@ -34,7 +35,7 @@ func judges() []check.Check {
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-sse-endpoint"},
 			Idle:  noStream,
-			Hint:  "serve HTTP+SSE: a GET opens a stream that begins with an endpoint event",
+			Hint:  openStream,
 			// A client of event streams fails the connection at any other status (HTML
 			// standard, section 9.2.3), so that such an endpoint is no SSE endpoint.
 			Judge: func(j *check.J) {
@@ -56,7 +57,7 @@ func judges() []check.Check {
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-content-type"},
 			Idle:  noStream,
-			Hint:  "serve HTTP+SSE: a GET opens a stream that begins with an endpoint event",
+			Hint:  openStream,
 			Judge: func(j *check.J) {
 				x := openingStream(j)
 				switch {
@@ -76,7 +77,7 @@ func judges() []check.Check {
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-endpoint-event"},
 			Idle:  noEndpointEvent,
-			Hint:  "serve HTTP+SSE: a GET opens a stream that begins with an endpoint event",
+			Hint:  openStream,
 			Judge: func(j *check.J) {
 				for _, f := range openingFrames(j) {
 					switch {
@@ -98,7 +99,7 @@ func judges() []check.Check {
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-endpoint-uri"},
 			Idle:  noEndpointEvent,
-			Hint:  "serve HTTP+SSE: a GET opens a stream that begins with an endpoint event",
+			Hint:  openStream,
 			// A relative reference is a URI reference too (RFC 3986, section 4.1). Whether
 			// messages posted there reach the session is judged by http-sse.post.taken.
 			Judge: func(j *check.J) {
@@ -126,7 +127,7 @@ func judges() []check.Check {
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-message-events"},
 			Idle:  "no message came on the stream of a session",
-			Hint:  "serve HTTP+SSE: a GET opens a stream that begins with an endpoint event",
+			Hint:  "send the answers of a session on its stream",
 			// Messages are also looked for in events of other types, in lines that are no
 			// field, and in the answers to POSTs.
 			Judge: func(j *check.J) {

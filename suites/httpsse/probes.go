@@ -82,7 +82,7 @@ func probes() []check.Check {
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-multiple-clients"},
 			Idle:  "no POST for an ended connection was answered",
-			Hint:  "let the server serve several connections at once",
+			Hint:  "answer a POST for a connection that has ended, for example with status 404",
 			// No clause states which status refuses such a message.
 			Probe: func(t *check.T) {
 				other := openConnection(t)
@@ -128,7 +128,7 @@ func probes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"http-sse-backcompat-server-hosts-both"},
 			Idle:  "the server has no HTTP+SSE stream at its URL or beside it, which only older clients need",
-			Hint:  "serve HTTP+SSE beside streamable HTTP, for older clients",
+			Hint:  "serve HTTP+SSE for older clients at the same URL, or at sse beside it",
 			// Servers that have both transports keep the stream at the URL itself or beside it
 			// as sse. The stream is optional.
 			Probe: func(t *check.T) {
@@ -229,6 +229,7 @@ func capabilityWithList(t *check.T) string {
 			return capability
 		}
 	}
-	t.NotObserved("the server declares nothing that has a list, so that all its answers are alike", "")
+	t.NotObserved("the server declares nothing that has a list, so that all its answers are alike",
+		"declare tools, prompts or resources")
 	return ""
 }

@@ -25,7 +25,7 @@ func originProbes() []check.Check {
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-validate-origin"},
 			Idle:  "no GET with a foreign Origin was answered with a stream or refused",
-			Hint:  expect.HintReply,
+			Hint:  "refuse a GET of another site with a status of 4xx",
 			Probe: func(t *check.T) {
 				expectNoStream(t, foreignRequests(t))
 				noteUnjudgedOrigins(t, func(e check.Edit) bool {
@@ -46,7 +46,7 @@ func originProbes() []check.Check {
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-validate-origin"},
 			Idle:  "no GET with the Origin and Host of another site was answered",
-			Hint:  expect.HintReply,
+			Hint:  "refuse a GET of another site with a status of 4xx",
 			Probe: func(t *check.T) { expectNoStream(t, reboundRequest(t)) },
 		},
 		{
@@ -88,7 +88,7 @@ func originProbes() []check.Check {
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-bind-localhost"},
 			Idle:  "this machine has no address besides those of the loopback interface",
-			Hint:  "judge the server on a machine with a network address besides the loopback one",
+			Hint:  "run the server on a machine that has a network address besides the loopback one",
 			// Another server may listen at the address: only an answer on the stream of the
 			// connection shows that the same server takes the message.
 			Probe: func(t *check.T) {
@@ -121,7 +121,7 @@ func originProbes() []check.Check {
 						check.Describe(x))
 				}
 				if unclear != "" {
-					t.NotObserved(unclear, "")
+					t.NotObserved(unclear, "listen on the loopback interface alone")
 				}
 			},
 		},

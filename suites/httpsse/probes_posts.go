@@ -51,7 +51,7 @@ func postProbes() []check.Check {
 			On:    transport.OnSSE,
 			Spec:  withSSE,
 			Idle:  "the server serves a body of text/plain",
-			Hint:  "refuse a body of text/plain",
+			Hint:  "refuse a POST of text/plain",
 			Probe: func(t *check.T) {
 				c := openConnection(t)
 				defer c.stream.Close()
@@ -119,7 +119,7 @@ func expectMediaTypesServed(t *check.T, forms ...string) {
 	defer c.stream.Close()
 	c.initialize()
 	if !c.serves() {
-		t.NotObserved("a request with the usual header fields was not served", "")
+		t.NotObserved("a request with the usual header fields was not served", "answer "+t.Facts.BarrierMethod+" with a result")
 	}
 	for _, form := range forms {
 		if !c.serves(check.With("Content-Type", form)) {
@@ -135,7 +135,8 @@ func expectAccepted(t *check.T, notification string) {
 	c := openConnection(t)
 	defer c.stream.Close()
 	if x := c.initialize(); !posting.IsSuccess(x) {
-		t.NotObserved("notifications/initialized was answered with "+check.Describe(x), "")
+		t.NotObserved("notifications/initialized was answered with "+check.Describe(x),
+			"answer notifications/initialized with a status of success")
 	}
 	if x := posting.RequireServerStatus(t, c.post(notification)); !posting.IsSuccess(x) {
 		t.Fail("a status of success", check.Describe(x), "%s was posted", wire.Parse([]byte(notification)).Summary())

@@ -30,7 +30,7 @@ func responseProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"mrtr-no-assumed-retry"},
 			Idle:  "no request was left without a retry",
-			Hint:  "offer a read-only tool that requests input, or allow one: --allow-tools NAME,…",
+			Hint:  requestInput,
 			Probe: func(t *check.T) {
 				for r := range asking.Rounds(t, 2) {
 					for range 3 {
@@ -50,7 +50,7 @@ func responseProbes() []check.Check {
 			In:       spec.Stateless,
 			Rules:    []string{"mrtr-server-validates-responses"},
 			Idle:     noRetry,
-			Hint:     "offer a read-only tool that requests input, or allow one: --allow-tools NAME,…",
+			Hint:     requestInput,
 			Malforms: true,
 			// An error, a failure of the tool and another input_required result are right.
 			Probe: func(t *check.T) {
@@ -78,13 +78,14 @@ func responseProbes() []check.Check {
 			In:       spec.Stateless,
 			Rules:    []string{"mrtr-protocol-errors"},
 			Idle:     noRetry,
-			Hint:     "offer a read-only tool that requests input, or allow one: --allow-tools NAME,…",
+			Hint:     requestInput,
 			Malforms: true,
 			Probe: func(t *check.T) {
 				for r := range asking.Rounds(t, 1) {
 					m := t.Request(r.Method, check.Merge(r.Retry, check.Params{"inputResponses": "mcpcheck"}))
 					if check.Succeeded(t, m) {
-						t.NotObserved("the retry succeeded, which input-required.responses.validated judges", "")
+						t.NotObserved("the retry succeeded, which input-required.responses.validated judges",
+							"refuse inputResponses that are no object")
 					}
 					match.Expect(t, m).To(match.BeError(), "%s was retried with a string as inputResponses", r)
 					t.Saw()
@@ -98,7 +99,8 @@ func responseProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"mrtr-extra-responses-ignored"},
 			Idle:  "no request that requests input succeeded in its second round",
-			Hint:  "offer a read-only tool that requests input, or allow one: --allow-tools NAME,…",
+			Hint: "offer a read-only tool that succeeds when its input_required result is answered, or allow " +
+				"one: --allow-tools NAME,…",
 			// The same request must succeed without the extra response before and after: a tool
 			// may refuse to do something twice.
 			Probe: func(t *check.T) {
@@ -127,7 +129,8 @@ func responseProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"mrtr-missing-responses-rerequested"},
 			Idle:  "no request needed the response that was left out",
-			Hint:  "offer a read-only tool that requests input, or allow one: --allow-tools NAME,…",
+			Hint: "offer a read-only tool that requests again what a retry does not answer, or allow one: " +
+				"--allow-tools NAME,…",
 			// A success shows that the response was not needed.
 			Probe: func(t *check.T) {
 				for r := range asking.Rounds(t, asking.MaxRounds) {
@@ -159,7 +162,7 @@ func responseProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"mrtr-spontaneous-responses-harmless"},
 			Idle:  "the server offers nothing that could request input",
-			Hint:  "offer a read-only tool that requests input, or allow one: --allow-tools NAME,…",
+			Hint:  "declare tools, or offer a prompt or a resource",
 			// A call of an unknown tool changes nothing, so that it may always be sent.
 			Probe: func(t *check.T) {
 				const most = 6

@@ -21,7 +21,7 @@ func stateProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"mrtr-request-state-untrusted"},
 			Idle:  "no request was retried with an invalid requestState",
-			Hint:  "offer a read-only tool that requests input with a requestState",
+			Hint:  asking.HintState,
 			// A refusal by HTTP alone is an answer: the server may limit the length of a state.
 			Probe: func(t *check.T) {
 				for r, state := range asking.RoundsWithState(t, 2) {
@@ -47,7 +47,7 @@ func stateProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"mrtr-request-state-tamper-rejected"},
 			Idle:  "the server refused no requestState that was altered, and none changed a result",
-			Hint:  "offer a read-only tool that requests input with a requestState",
+			Hint:  "refuse a requestState that was altered",
 			// Each value that can be read in a requestState is altered by itself, and one
 			// letter of a state that cannot be read. A state that may be altered without effect
 			// needs no protection (basic/patterns/mrtr#server-requirements-basic-workflow): only
@@ -87,7 +87,7 @@ func stateProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"mrtr-request-state-bound-request"},
 			Idle:  "no two requests that succeed have a requestState of their own that is protected",
-			Hint:  "offer a read-only tool that requests input with a requestState",
+			Hint:  "offer two read-only tools that return a protected requestState",
 			// The requestState of the first request is sent with others, and with the same tool
 			// with other arguments. The binding is part of the protection of a state
 			// (basic/patterns/mrtr#server-requirements-basic-workflow): a state that needs no

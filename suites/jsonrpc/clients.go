@@ -22,7 +22,7 @@ func clientJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"jsonrpc-every-request-answered"},
 			Idle:  "the server sent no request but ping",
-			Hint:  "let the client stay connected until the requests of the server have come",
+			Hint:  "let the client stay connected until the server has sent its requests",
 			// ping.client.answered judges pings.
 			Judge: func(j *check.J) {
 				asks, answers := transcript.ServerRequests(j)
@@ -45,7 +45,7 @@ func clientJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"jsonrpc-method-not-found"},
 			Idle:  "the client answered no request for an unknown method",
-			Hint:  "let the client stay connected until the requests of the server have come",
+			Hint:  "let the client answer each request of the server, at least with an error",
 			Judge: func(j *check.J) {
 				check.Each(j, answersToUnknownMethods(j), func(e wire.Entry) bool {
 					if e.Message.Kind != wire.Error {
@@ -62,7 +62,7 @@ func clientJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"jsonrpc-method-not-found-code"},
 			Idle:  "the client answered no request for an unknown method with an error",
-			Hint:  "let the client stay connected until the requests of the server have come",
+			Hint:  "let the client answer each request of the server, at least with an error",
 			Judge: func(j *check.J) {
 				check.Each(j, answersToUnknownMethods(j), func(e wire.Entry) bool {
 					code, ok := e.Message.ErrorCode()
@@ -80,7 +80,7 @@ func clientJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"jsonrpc-no-response-to-notification", "jsonrpc-no-error-for-bad-notification"},
 			Idle:  "the client sent nothing after a notification of the server",
-			Hint:  "let the client go on after a notification, for example list tools",
+			Hint:  "let the client send a request after a notification of the server has come",
 			// A response without a usable id answers a notification only if everything that
 			// the client received could be read and every request has its own answer.
 			Judge: func(j *check.J) {
@@ -116,7 +116,7 @@ func clientJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"jsonrpc-request-id-unique-in-flight"},
 			Idle:  "the client sent no request with a usable id",
-			Hint:  "let the client open a session with {server} or {url}, and use it",
+			Hint:  "let the client open a session and send a request",
 			Judge: func(j *check.J) {
 				open := map[string]bool{}
 				for _, e := range j.Entries() {
@@ -145,7 +145,7 @@ func clientJudges() []check.Check {
 			In:    spec.Only(spec.V2025_03_26),
 			Rules: []string{"batching-initialize-not-in-batch"},
 			Idle:  "the client did not send initialize",
-			Hint:  "let the client open a session with {server} or {url}, and use it",
+			Hint:  "let the client send initialize",
 			Judge: func(j *check.J) {
 				check.Each(j, j.Entries(), func(e wire.Entry) bool {
 					isInitialize := func(m wire.Message) bool { return m.Method() == "initialize" }
@@ -166,7 +166,7 @@ func clientJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"schema-request-methods"},
 			Idle:  "the client sent no request of the schema",
-			Hint:  "let the client open a session with {server} or {url}, and use it",
+			Hint:  "let the client open a session and send a request",
 			Judge: func(j *check.J) { judgeClientMethods(j, wire.Request) },
 		},
 		{
@@ -176,7 +176,7 @@ func clientJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"schema-notification-methods"},
 			Idle:  "the client sent no notification of the schema",
-			Hint:  "let the client open a session with {server} or {url}, and use it",
+			Hint:  "let the client send a notification, such as notifications/cancelled",
 			Judge: func(j *check.J) { judgeClientMethods(j, wire.Notification) },
 		},
 	}

@@ -6,7 +6,6 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
-	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
@@ -20,8 +19,7 @@ func codeJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-reserved-error-codes"},
 			Idle:  noError,
-			Hint: "nothing has to be done: mcpcheck sends what is to be refused, and the rule applies where " +
-				"an error comes",
+			Hint:  refuseUnknown,
 			Judge: func(j *check.J) {
 				judgeCodes(j, "is reserved by JSON-RPC and not defined", func(code int) bool {
 					isDefined := code == spec.ParseError || code >= -32603 && code <= -32600
@@ -36,7 +34,7 @@ func codeJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"jsonrpc-code-legacy-range-avoid"},
 			Idle:  noError,
-			Hint:  expect.HintOptional,
+			Hint:  refuseUnknown,
 			// jsonrpc.code.retired judges -32002.
 			Judge: func(j *check.J) {
 				judgeCodes(j, "is of the legacy range", func(code int) bool {
@@ -51,7 +49,7 @@ func codeJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"jsonrpc-code-mcp-range-defined-only"},
 			Idle:  noError,
-			Hint:  expect.HintOptional,
+			Hint:  refuseUnknown,
 			// -32020 to -32022 are defined; jsonrpc.code.retired judges -32042.
 			Judge: func(j *check.J) {
 				const why = "is of the range of the specification, which does not define it"
@@ -67,7 +65,7 @@ func codeJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"jsonrpc-code-mcp-range-meaning"},
 			Idle:  noError,
-			Hint:  expect.HintOptional,
+			Hint:  refuseUnknown,
 			Judge: func(j *check.J) {
 				check.Each(j, transcript.ErrorResponses(j), func(e wire.Entry) bool {
 					request, ok := j.RequestOf(e)
@@ -92,7 +90,7 @@ func codeJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"jsonrpc-code-32002-retired", "jsonrpc-code-32042-retired"},
 			Idle:  noError,
-			Hint:  expect.HintOptional,
+			Hint:  refuseUnknown,
 			Judge: func(j *check.J) {
 				judgeCodes(j, "was retired by this revision", func(code int) bool {
 					return code == spec.LegacyResourceNotFound || code == spec.LegacyURLElicitationError

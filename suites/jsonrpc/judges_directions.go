@@ -22,7 +22,7 @@ func directionJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"schema-notification-methods"},
 			Idle:  "the server sent no notification of the schema",
-			Hint:  "offer a read-only tool that reports progress or sends log messages",
+			Hint:  sendNotification,
 			// A notification that clients send in any revision counts as one of clients: that
 			// 2026-07-28 removed most of them does not make them methods of an extension.
 			Judge: func(j *check.J) {
@@ -38,7 +38,7 @@ func directionJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"schema-request-methods"},
 			Idle:  "the server sent no request of the schema",
-			Hint:  "offer a read-only tool that samples, elicits or requests roots",
+			Hint:  sendRequest,
 			// jsonrpc.notification.no-id judges notifications that carry an id.
 			Judge: func(j *check.J) {
 				judgeDirection(j, serverRequests, clientRequests, "request", func(m wire.Message) bool {
@@ -60,7 +60,7 @@ func revisionJudge() check.Check {
 		In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
 		Rules: []string{"versioning-respect-negotiated"},
 		Idle:  "the server sent no request or notification of any revision",
-		Hint:  "offer a read-only tool that reports progress, samples or elicits",
+		Hint:  "offer a read-only tool that reports progress, samples or elicits, or allow one: --allow-tools NAME,…",
 		Judge: func(j *check.J) {
 			check.Each(j, transcript.Messages(j), func(s transcript.Message) bool {
 				side := serverRequests

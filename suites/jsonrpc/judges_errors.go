@@ -8,12 +8,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
-	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// noError is why judges of errors are not observed.
-const noError = "no error was sent"
+// Why judges of errors are not observed, and what helps.
+const (
+	noError       = "no error was sent"
+	refuseUnknown = "answer a request for an unknown method with an error"
+)
 
 // errorJudges returns the judges of basic/index#error-responses.
 func errorJudges() []check.Check {
@@ -25,8 +27,7 @@ func errorJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-error-code-message"},
 			Idle:  noError,
-			Hint: "nothing has to be done: mcpcheck sends what is to be refused, and the rule applies where " +
-				"an error comes",
+			Hint:  refuseUnknown,
 			// jsonrpc.response.not-both judges an error beside a result.
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
@@ -53,8 +54,7 @@ func errorJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-error-code-integer"},
 			Idle:  noError,
-			Hint: "nothing has to be done: mcpcheck sends what is to be refused, and the rule applies where " +
-				"an error comes",
+			Hint:  refuseUnknown,
 			Judge: func(j *check.J) { judgeErrorMember(j, "code", "an integer", wire.IsInteger) },
 		},
 		{
@@ -64,8 +64,7 @@ func errorJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-error-message-string"},
 			Idle:  noError,
-			Hint: "nothing has to be done: mcpcheck sends what is to be refused, and the rule applies where " +
-				"an error comes",
+			Hint:  refuseUnknown,
 			Judge: func(j *check.J) {
 				judgeErrorMember(j, "message", "a string", func(v gjson.Result) bool { return v.Type == gjson.String })
 			},
@@ -77,8 +76,7 @@ func errorJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-error-message-concise"},
 			Idle:  noError,
-			Hint: "nothing has to be done: mcpcheck sends what is to be refused, and the rule applies where " +
-				"an error comes",
+			Hint:  refuseUnknown,
 			// The rule asks for one sentence: an empty message and one of several lines are
 			// certainly none.
 			Judge: func(j *check.J) {
@@ -104,8 +102,7 @@ func errorJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-error-has-id"},
 			Idle:  "no error with an id was sent",
-			Hint: "nothing has to be done: mcpcheck sends what is to be refused, and the rule applies where " +
-				"an error comes",
+			Hint:  refuseUnknown,
 			// An error without id breaks the rule if everything before it could be read and a
 			// request before it got no answer. With a failure status of HTTP it may refuse what
 			// was not read as a message (basic/transports#sending-messages-to-the-server).
@@ -132,7 +129,7 @@ func errorJudges() []check.Check {
 			In:    spec.Until(spec.V2025_06_18),
 			Rules: []string{"jsonrpc-error-null-id-when-unreadable"},
 			Idle:  "no error for what could not be read was sent",
-			Hint:  expect.HintOptional,
+			Hint:  "answer bytes that are no JSON with error -32700",
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					m := e.Message

@@ -6,6 +6,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 )
 
 // noMessage is why judges of every message are not observed.
@@ -28,7 +29,7 @@ func envelopeJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-messages-follow-spec"},
 			Idle:  noMessage,
-			Hint:  "let the target send messages: a server answers requests, a client opens a session",
+			Hint:  expect.HintReply,
 			// The checks of the transport judge what is no JSON, and jsonrpc.response.member
 			// an object with an id and nothing else.
 			Judge: func(j *check.J) {
@@ -51,7 +52,7 @@ func envelopeJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-version-literal"},
 			Idle:  noMessage,
-			Hint:  "let the target send messages: a server answers requests, a client opens a session",
+			Hint:  expect.HintReply,
 			Judge: func(j *check.J) { judgeMember(j, "jsonrpc", isMessage) },
 		},
 		{
@@ -61,7 +62,7 @@ func envelopeJudges() []check.Check {
 			In:    spec.Since(spec.V2025_03_26),
 			Rules: []string{"jsonrpc-utf8"},
 			Idle:  noMessage,
-			Hint:  "let the target send messages: a server answers requests, a client opens a session",
+			Hint:  expect.HintReply,
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					fault := e.Message.SyntaxError
@@ -94,7 +95,7 @@ func batchJudge() check.Check {
 		In:    spec.Since(spec.V2025_06_18),
 		Rules: []string{"jsonrpc-no-batch-arrays"},
 		Idle:  noMessage,
-		Hint:  "let the target send messages: a server answers requests, a client opens a session",
+		Hint:  expect.HintReply,
 		// An array that may answer one of ours is left out: no revision states how an array
 		// is answered that may not be sent, and batching.served judges a server that serves
 		// one.

@@ -7,11 +7,16 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// noMethod is why judges of requests and notifications are not observed.
-const noMethod = "no request or notification was sent"
+// Why judges of requests and notifications are not observed, and what helps.
+const (
+	noMethod         = "no request or notification was sent"
+	sendNotification = "offer a read-only tool that reports progress or sends log messages, or allow one: --allow-tools NAME,…"
+	sendRequest      = "offer a read-only tool that samples, elicits or requests roots, or allow one: --allow-tools NAME,…"
+)
 
 // requestJudges returns the judges of requests and notifications.
 func requestJudges() []check.Check {
@@ -23,7 +28,7 @@ func requestJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-method-string"},
 			Idle:  noMethod,
-			Hint:  "let the server report progress, log or send a request during a call of a read-only tool",
+			Hint:  sendNotification,
 			Judge: func(j *check.J) { judgeMember(j, "method", hasMethod) },
 		},
 		{
@@ -33,7 +38,7 @@ func requestJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-rpc-prefix-reserved"},
 			Idle:  noMethod,
-			Hint:  "let the server report progress, log or send a request during a call of a read-only tool",
+			Hint:  sendNotification,
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					if method := e.Message.Method(); strings.HasPrefix(method, "rpc.") {
@@ -50,8 +55,7 @@ func requestJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-params-object"},
 			Idle:  "no request or notification with params was sent",
-			Hint: "let the server report progress, log or send a request with params during a call of a " +
-				"read-only tool",
+			Hint:  sendNotification,
 			// roots.request.params judges the params of requests for roots, of which there is
 			// nothing else to judge.
 			Judge: func(j *check.J) {
@@ -68,7 +72,7 @@ func requestJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"jsonrpc-request-id-required", "jsonrpc-request-id-not-null"},
 			Idle:  "no request was sent",
-			Hint:  "offer a read-only tool that samples, elicits or requests roots",
+			Hint:  sendRequest,
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					if !isRequest(e.Message) {
@@ -88,7 +92,7 @@ func requestJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"jsonrpc-request-id-unique"},
 			Idle:  "no request with a usable id was sent",
-			Hint:  "offer a read-only tool that samples, elicits or requests roots",
+			Hint:  sendRequest,
 			// The same bytes in another exchange of HTTP are the same request: other checks
 			// judge which streams may carry it.
 			Judge: func(j *check.J) {
@@ -121,7 +125,7 @@ func requestJudges() []check.Check {
 				"streamable-http-no-server-requests",
 			},
 			Idle: noMessage,
-			Hint: "let the target send messages: a server answers requests, a client opens a session",
+			Hint: expect.HintReply,
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					if isRequest(e.Message) {
@@ -138,7 +142,7 @@ func requestJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-notification-no-id"},
 			Idle:  "no notification was sent",
-			Hint:  "let the server report progress or send log messages during a call of a read-only tool",
+			Hint:  sendNotification,
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					m := e.Message

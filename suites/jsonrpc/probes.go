@@ -125,7 +125,7 @@ func messageProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"jsonrpc-method-not-found-code"},
 			Idle:  "an unknown method was not answered with an error",
-			Hint:  expect.HintReply,
+			Hint:  refuseUnknown,
 			Probe: func(t *check.T) { probeUnknownMethodCode(t) },
 		},
 		{
@@ -135,7 +135,7 @@ func messageProbes() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"jsonrpc-method-not-found-code"},
 			Idle:  "an unknown method was not answered with an error",
-			Hint:  expect.HintReply,
+			Hint:  refuseUnknown,
 			Probe: func(t *check.T) { probeUnknownMethodCode(t) },
 		},
 		{
@@ -145,7 +145,7 @@ func messageProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"jsonrpc-method-not-found-unadvertised"},
 			Idle:  "the server declares tools, prompts and resources",
-			Hint:  "judge a server that lacks one of tools, prompts and resources",
+			Hint:  "nothing has to be done: the check is for a server that lacks tools, prompts or resources",
 			// A list with entries shows a feature that is not declared: the checks of that
 			// feature judge it.
 			Probe: func(t *check.T) {
@@ -169,7 +169,7 @@ func messageProbes() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-invalid-params"},
 			Idle:  "the server serves none of resources, prompts and completions",
-			Hint:  "offer resources, prompts or completions",
+			Hint:  "declare resources, prompts or completions",
 			// tools/call has rules of its own, and other checks judge that a declared method is
 			// known. The rule requires an error; the code is only advised, by the pages of the
 			// methods.

@@ -105,7 +105,7 @@ func malformedProbes() []check.Check {
 			Malforms: true,
 			Session:  check.OwnSession,
 			Idle:     noMalformedSent,
-			Hint:     "nothing has to be done: a server may refuse or drop a request whose id is a fraction",
+			Hint:     expect.HintReply,
 			// An id is a string or an integer, so that the server owes no answer.
 			Probe: func(t *check.T) {
 				id := wire.ID{Raw: t.NextID().Raw + ".5"}
@@ -138,11 +138,13 @@ func malformedProbes() []check.Check {
 				m, ok := t.Await(call.FrameIndex, check.ResponseTo(call.ID))
 				switch {
 				case ok && m.Kind == wire.Result && t.Try(unknownMethod, nil).Succeeded():
-					t.NotObserved("any unknown method gets a result, which jsonrpc.method.unknown reports", "")
+					t.NotObserved("any unknown method gets a result, which jsonrpc.method.unknown reports",
+						refuseUnknown)
 				case ok && m.Kind == wire.Result:
 					t.Fail("error -32601", m.Summary(), "the method %s was served, in the wrong case", upper)
 				case !ok && !t.HTTP().Refused(call.FrameIndex):
-					t.NotObserved("the unknown method "+upper+" was not answered, as jsonrpc.method.unknown judges", "")
+					t.NotObserved("the unknown method "+upper+" was not answered, as jsonrpc.method.unknown judges",
+						refuseUnknown)
 				}
 				t.Forbid(from, "no result for a request whose member is called Method", func(m wire.Message) bool {
 					return m.Kind == wire.Result && m.ID().Equal(id)
@@ -158,7 +160,8 @@ func malformedProbes() []check.Check {
 func expectTextRefused(t *check.T, from int) {
 	const what = "text that is not JSON"
 	if t.Transport() == transport.Stdio && t.Try(t.Facts.BarrierMethod, nil).Err != nil {
-		t.NotObserved("the server answers nothing after it, which stdio.invalid-line.survived judges", "")
+		t.NotObserved("the server answers nothing after it, which stdio.invalid-line.survived judges",
+			"answer requests after a line that is no JSON")
 	}
 	t.Survives(what)
 	if status := t.HTTP().Status(from); t.Facts.Stateless && status >= 300 && !posting.IsUnavailable(status) {

@@ -5,7 +5,6 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/suites/check"
-	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
@@ -24,7 +23,8 @@ func paramsProbes() []check.Check {
 			Rules:    []string{"jsonrpc-invalid-params-code"},
 			Malforms: true,
 			Idle:     "no request with params of the wrong type was answered with an error",
-			Hint:     expect.HintReply,
+			Hint: "declare resources, prompts or completions, and answer params of the wrong type with " +
+				"error -32602",
 			// Error -32600, that the request as a whole is invalid, is accepted too, and over
 			// HTTP one about the headers that repeat the params. Other checks judge a result.
 			Probe: func(t *check.T) {
@@ -49,7 +49,7 @@ func paramsProbes() []check.Check {
 			Spec:     "basic/index#messages",
 			Malforms: true,
 			Idle:     noIllTypedSent,
-			Hint:     "offer resources, prompts or completions",
+			Hint:     "declare resources, prompts or completions",
 			// Over HTTP a status of 4xx is an answer.
 			Probe: func(t *check.T) {
 				for _, p := range illTypedParams(t) {

@@ -29,7 +29,7 @@ func clientOpeningJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"lifecycle-initialize-first"},
 			Idle:  noInitialize,
-			Hint:  "let the client open a session with {server} or {url}, and use it",
+			Hint:  "let the client send initialize",
 			// A client of both eras may open with server/discover
 			// (basic/transports/stdio#backward-compatibility since 2026-07-28), and responses
 			// may answer a ping of the server.
@@ -56,7 +56,7 @@ func clientOpeningJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"lifecycle-client-initialize-request", "lifecycle-initialize-params-types"},
 			Idle:  noInitialize,
-			Hint:  "let the client open a session with {server} or {url}, and use it",
+			Hint:  "let the client send initialize",
 			Judge: func(j *check.J) {
 				ask, _, ok := transcript.FindInitialize(j.Entries())
 				if !ok {
@@ -85,7 +85,7 @@ func clientOpeningJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"lifecycle-implementation-fields"},
 			Idle:  "the client sent no information about itself",
-			Hint:  "let the client open a session with {server} or {url}, and use it",
+			Hint:  "let the client open a session",
 			Judge: func(j *check.J) {
 				check.Each(j, identities(j, "clientInfo", spec.MetaClientInfo), func(e wire.Entry) bool {
 					info := transcript.PeerInfo(e.Message, "clientInfo", spec.MetaClientInfo)
@@ -108,7 +108,7 @@ func clientOpeningJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"lifecycle-client-capabilities-types"},
 			Idle:  "the client declared no capabilities",
-			Hint:  "let the client open a session with {server} or {url}, and use it",
+			Hint:  "let the client open a session",
 			Judge: func(j *check.J) {
 				check.Each(j, identities(j, "capabilities", spec.MetaClientCapabilities), func(e wire.Entry) bool {
 					declared := transcript.PeerInfo(e.Message, "capabilities", spec.MetaClientCapabilities)
@@ -130,7 +130,7 @@ func clientOpeningJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"lifecycle-initialized-notification"},
 			Idle:  "the client sent nothing after a result of initialize with a version that it can know",
-			Hint:  "let the client open a session with {server} or {url}, and use it",
+			Hint:  "let the client go on after the answer to initialize",
 			Judge: func(j *check.J) {
 				ask, answer, ok := transcript.FindInitialize(j.Entries())
 				if !ok || answer.Message.Kind != wire.Result || transcript.NamesImpossibleVersion(answer.Message) {
@@ -162,7 +162,7 @@ func clientOpeningJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"lifecycle-client-waits-for-initialize-response"},
 			Idle:  "the client sent nothing after an answer to initialize",
-			Hint:  "let the client open a session with {server} or {url}, and use it",
+			Hint:  "let the client go on after the answer to initialize",
 			// server/discover before initialize finds out the era of the server.
 			Judge: func(j *check.J) {
 				ask, answer, ok := transcript.FindInitialize(j.Entries())
@@ -193,7 +193,7 @@ func clientOpeningJudges() []check.Check {
 			On:    transport.OnStdio,
 			Rules: []string{"lifecycle-stdio-close-stdin-first"},
 			Idle:  "the client did not end the session",
-			Hint:  "let the client end after its work instead of waiting",
+			Hint:  "let the client end by itself when its work is done",
 			// Of a session that we ended it is not known how the client would have ended it.
 			Judge: func(j *check.J) {
 				end := j.Ending()

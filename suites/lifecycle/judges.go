@@ -95,7 +95,7 @@ func openingJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"lifecycle-implementation-fields"},
 			Idle:  "no result has a serverInfo",
-			Hint:  "name the server in serverInfo",
+			Hint:  "name the server: serverInfo in the result of initialize, or in the _meta of results",
 			Judge: func(j *check.J) {
 				results := transcript.ResultsOf(j, "initialize")
 				if j.Facts.Stateless {
@@ -120,7 +120,7 @@ func openingJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"lifecycle-server-info-meta", "discover-server-info"},
 			Idle:  "the server sent no result",
-			Hint:  "name the server in serverInfo",
+			Hint:  expect.HintReply,
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					if e.Message.Kind != wire.Result || e.Message.FormatError() != nil ||
@@ -148,7 +148,7 @@ func endingJudges() []check.Check {
 			On:    transport.OnStdio, // a server over HTTP goes on when a client leaves
 			Rules: []string{"lifecycle-stdio-server-exit-on-eof"},
 			Idle:  noShutdown,
-			Hint:  "answer every request, and let mcpcheck start the server: -- COMMAND",
+			Hint:  "answer every request before standard input is closed",
 			Judge: func(j *check.J) { judgeExit(j) },
 		},
 		{
@@ -160,7 +160,7 @@ func endingJudges() []check.Check {
 			On:    transport.OnStdio, // a server over HTTP goes on when a client leaves
 			Spec:  "basic/lifecycle#stdio",
 			Idle:  noShutdown,
-			Hint:  "answer every request, and let mcpcheck start the server: -- COMMAND",
+			Hint:  "answer every request before standard input is closed",
 			// The clause has steps for the client alone.
 			Judge: func(j *check.J) { judgeExit(j) },
 		},

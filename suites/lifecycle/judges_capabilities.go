@@ -24,7 +24,7 @@ func capabilityJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"lifecycle-server-capabilities-types"},
 			Idle:  "the server declared no capabilities",
-			Hint:  expect.HintReply,
+			Hint:  "declare a capability, such as tools",
 			Judge: func(j *check.J) {
 				check.Each(j, transcript.ResultsOf(j, transcript.OpeningMethod(j)), func(e wire.Entry) bool {
 					capabilities := e.Message.Result().Get("capabilities")
@@ -49,7 +49,7 @@ func capabilityJudges() []check.Check {
 			In:    spec.Every,
 			Spec:  "schema.ts#ServerCapabilities",
 			Idle:  "the server declared no capabilities",
-			Hint:  expect.HintReply,
+			Hint:  "give an object capabilities in the result of the opening",
 			// The set of capabilities is open, so that no clause forbids a further one.
 			Judge: func(j *check.J) {
 				check.Each(j, transcript.ResultsOf(j, transcript.OpeningMethod(j)), func(e wire.Entry) bool {
@@ -76,7 +76,7 @@ func capabilityJudges() []check.Check {
 				"elicitation-requires-client-capability",
 			},
 			Idle: "no request that may ask for input was answered with a result",
-			Hint: "offer tools, prompts or resources",
+			Hint: "offer a resource that can be read, a prompt or a read-only tool",
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					if e.Message.Kind != wire.Result {
@@ -106,7 +106,8 @@ func capabilityJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"lifecycle-missing-capability-data"},
 			Idle:  "no request was answered with error -32021",
-			Hint:  "offer a read-only tool that needs sampling, elicitation or roots of the client",
+			Hint: "offer a read-only tool that refuses a client without a capability with error -32021, or " +
+				"allow one: --allow-tools NAME,…",
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					if code, _ := e.Message.ErrorCode(); code != spec.MissingClientCapability {
@@ -149,7 +150,7 @@ func undeclaredJudge() check.Check {
 			"elicitation-requires-client-capability",
 		},
 		Idle: "the server answered no request after initialize of a client that lacks a capability",
-		Hint: "offer tools, prompts or resources",
+		Hint: expect.HintReply,
 		// lifecycle.opening.first judges requests before the answer to initialize. After
 		// it, each answer is an occasion on which the server kept the rule, if there is a
 		// request that it must not send.

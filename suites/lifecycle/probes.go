@@ -75,13 +75,14 @@ func probes() []check.Check {
 			// The client declares all capabilities, so that a server which wants to send it
 			// requests may do so, and the server answers a ping before notifications/initialized.
 			Probe: func(t *check.T) {
+				const acceptAll = "answer initialize of a client that declares all capabilities with a result"
 				params := check.InitializeParams(string(t.Rev))
 				params["capabilities"] = t.Client().Capabilities()
 				switch r := t.Try("initialize", params); {
 				case r.Err != nil: // another rule
-					t.NotObserved("initialize with all client capabilities was not answered: "+r.Err.Error(), "")
+					t.NotObserved("initialize with all client capabilities was not answered: "+r.Err.Error(), acceptAll)
 				case !r.Succeeded():
-					t.NotObserved("initialize with all client capabilities was answered with "+r.Message.Summary(), "")
+					t.NotObserved("initialize with all client capabilities was answered with "+r.Message.Summary(), acceptAll)
 				}
 				const rule = "no request but ping before notifications/initialized"
 				t.Forbid(t.Marked()+1, rule, func(m wire.Message) bool {
@@ -99,7 +100,7 @@ func probes() []check.Check {
 			On:    transport.OnStdio, // over HTTP a server without sessions cannot know what came before
 			Spec:  "basic/lifecycle#initialization",
 			Idle:  "the server serves no list after initialize",
-			Hint:  "declare tools, prompts or resources",
+			Hint:  "declare tools, prompts or resources, and answer their lists",
 			// The clause binds both sides, but only the client sends initialize. Whatever the
 			// server does instead of serving the list refuses the request.
 			Probe: func(t *check.T) {

@@ -12,6 +12,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
+// sendLog is what helps where the server sent no log message.
+const sendLog = "offer a read-only tool that sends log messages, or allow one: --allow-tools NAME,…"
+
 // noMessage is why several judges are not observed.
 const noMessage = "the server sent no log message"
 
@@ -28,7 +31,7 @@ func messageJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"logging-capability-declared"},
 			Idle:  noMessage,
-			Hint:  "offer a read-only tool that sends log messages, or allow one: --allow-tools NAME,…",
+			Hint:  sendLog,
 			// A transcript without the opening does not show what the server declares.
 			Judge: func(j *check.J) {
 				if !j.Capabilities(wire.Server).Exists() {
@@ -49,7 +52,7 @@ func messageJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"logging-message-params"},
 			Idle:  noMessage,
-			Hint:  "offer a read-only tool that sends log messages, or allow one: --allow-tools NAME,…",
+			Hint:  sendLog,
 			Judge: func(j *check.J) {
 				transcript.Scope{Definitions: []string{"LoggingMessageNotification"}, Elsewhere: []string{
 					"/params/level", // logging.message.level
@@ -63,7 +66,7 @@ func messageJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"logging-level-enum", "logging-message-params"},
 			Idle:  noMessage,
-			Hint:  "offer a read-only tool that sends log messages, or allow one: --allow-tools NAME,…",
+			Hint:  sendLog,
 			Judge: func(j *check.J) {
 				check.Each(j, logMessages(j), func(m logMessage) bool {
 					switch level := m.params.Get("level"); {
@@ -83,7 +86,7 @@ func messageJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"logging-no-credentials"},
 			Idle:  noMessage,
-			Hint:  "offer a read-only tool that sends log messages, or allow one: --allow-tools NAME,…",
+			Hint:  sendLog,
 			Judge: func(j *check.J) {
 				check.Each(j, logMessages(j), func(m logMessage) bool {
 					for _, text := range texts(m.params.Get("data")) {
@@ -104,7 +107,7 @@ func messageJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"logging-rate-limit-server", "logging-rate-limit"},
 			Idle:  noMessage,
-			Hint:  "offer a read-only tool that sends log messages, or allow one: --allow-tools NAME,…",
+			Hint:  sendLog,
 			Judge: func(j *check.J) { transcript.JudgeRate(j, "notifications/message") },
 		},
 		{
@@ -114,7 +117,7 @@ func messageJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"logging-on-request-stream-only"},
 			Idle:  noMessage,
-			Hint:  "offer a read-only tool that sends log messages, or allow one: --allow-tools NAME,…",
+			Hint:  sendLog,
 			// On stdio the subscription id in _meta shows the stream of a notification
 			// (basic/patterns/subscriptions#receiving-notifications).
 			Judge: func(j *check.J) {

@@ -20,7 +20,8 @@ func levelJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"logging-threshold"},
 			Idle:  "the server sent no log message after a level was set",
-			Hint:  "offer a read-only tool that sends log messages, or allow one: --allow-tools NAME,…",
+			Hint: "accept logging/setLevel, and offer a read-only tool that sends log messages, or allow one: " +
+				"--allow-tools NAME,…",
 			Judge: func(j *check.J) {
 				l := &sessionLevel{
 					level: -1, requested: map[string]gjson.Result{}, after: map[string]bool{}, ids: map[string]bool{},

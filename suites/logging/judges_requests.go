@@ -19,7 +19,7 @@ func requestJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"logging-opt-in-required"},
 			Idle:  "the server did not both log a call with a log level and answer one without",
-			Hint:  "offer a read-only tool that sends log messages, or allow one: --allow-tools NAME,…",
+			Hint:  sendLog,
 			// Silence is evidence only of a server that does log on request.
 			Judge: func(j *check.J) {
 				all, logs := requestLogOf(j), false
@@ -41,7 +41,7 @@ func requestJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"logging-request-level-threshold"},
 			Idle:  noRequestedMessage,
-			Hint:  "offer a read-only tool that sends log messages, or allow one: --allow-tools NAME,…",
+			Hint:  sendLog,
 			Judge: func(j *check.J) {
 				check.Each(j, requestLogOf(j).messages, func(m requestMessage) bool {
 					if m.is == belowLevel {
@@ -60,7 +60,7 @@ func requestJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"logging-before-response"},
 			Idle:  noRequestedMessage,
-			Hint:  "offer a read-only tool that sends log messages, or allow one: --allow-tools NAME,…",
+			Hint:  sendLog,
 			Judge: func(j *check.J) {
 				check.Each(j, requestLogOf(j).messages, func(m requestMessage) bool {
 					if m.is == afterAnswer {

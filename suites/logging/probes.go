@@ -7,6 +7,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 )
 
 // probes returns the probes of server/utilities/logging. Judges judge the log
@@ -21,7 +22,7 @@ func probes() []check.Check {
 			Needs: "logging",
 			Rules: []string{"logging-all-levels-accepted"},
 			Idle:  "no level was set",
-			Hint:  "declare logging, and accept logging/setLevel",
+			Hint:  "answer logging/setLevel with a result",
 			Probe: func(t *check.T) {
 				for _, a := range setLevels(t) {
 					if a.Err != nil {
@@ -41,7 +42,7 @@ func probes() []check.Check {
 			Needs: "logging",
 			Rules: []string{"logging-set-level-empty-result"},
 			Idle:  "no logging/setLevel was answered with a result",
-			Hint:  "declare logging, and accept logging/setLevel",
+			Hint:  "answer logging/setLevel with a result",
 			Probe: func(t *check.T) {
 				for _, a := range setLevels(t) {
 					if !a.Succeeded() {
@@ -66,7 +67,7 @@ func probes() []check.Check {
 			Needs:    "logging",
 			Rules:    []string{"logging-invalid-level-code"},
 			Idle:     "the server accepts no level",
-			Hint:     "declare logging, and accept logging/setLevel",
+			Hint:     "accept logging/setLevel with a valid level",
 			Malforms: true,
 			// An error shows that the server validates levels only if it accepts a valid one.
 			Probe: func(t *check.T) {
@@ -89,7 +90,7 @@ func probes() []check.Check {
 			Needs:    "logging",
 			Rules:    []string{"logging-unknown-request-level-32602"},
 			Idle:     "no such request was sent",
-			Hint:     "declare logging",
+			Hint:     expect.HintReply,
 			Malforms: true,
 			Probe: func(t *check.T) {
 				for _, level := range []any{"verbose", "DEBUG", 3} {
@@ -116,7 +117,7 @@ var setLevelsKey = check.NewKey[[]setLevel]("logging/setLevel")
 // first request without an answer.
 func setLevels(t *check.T) []setLevel {
 	if logging := t.Capabilities().Get("logging"); !logging.IsObject() {
-		t.NotObserved("the capability logging is "+wire.TypeName(logging)+", not an object", "")
+		t.NotObserved("the capability logging is "+wire.TypeName(logging)+", not an object", "declare logging as an object")
 	}
 	return check.Once(t, setLevelsKey, func() []setLevel {
 		var out []setLevel

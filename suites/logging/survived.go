@@ -20,7 +20,7 @@ func survivalJudges() []check.Check {
 			Spec:        "server/utilities/logging#setting-log-level",
 			ChargedWith: "logging/setLevel",
 			Idle:        "no logging/setLevel had a result",
-			Hint:        "declare logging, and accept logging/setLevel",
+			Hint:        "answer logging/setLevel with a result",
 			Judge: func(j *check.J) {
 				for range transcript.ResultsOf(j, "logging/setLevel") {
 					j.Saw()

@@ -25,7 +25,7 @@ func clientJudges() []check.Check {
 				"pagination-cursor-unmodified", "pagination-cursor-not-persisted",
 			},
 			Idle: "the client sent no cursor",
-			Hint: "let the client list all tools, prompts or resources: it follows nextCursor",
+			Hint: "let the client list all tools, prompts or resources, page by page",
 			Judge: func(j *check.J) {
 				returned := map[string]map[string]bool{} // by method
 				for _, e := range j.Entries() {
@@ -51,7 +51,7 @@ func clientJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"pagination-empty-cursor-valid"},
 			Idle:  "no client that follows cursors received an empty one",
-			Hint:  "let the client list all tools, prompts or resources: it follows nextCursor",
+			Hint:  "let the client list all tools, prompts or resources, page by page",
 			// Only a client that followed a non-empty cursor of the list before is known
 			// to follow cursors at all.
 			Judge: func(j *check.J) {

@@ -24,7 +24,7 @@ func judges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"pagination-next-cursor-string"},
 			Idle:  "no list result has a nextCursor",
-			Hint:  "offer a list that spans pages",
+			Hint:  offerPages,
 			Judge: func(j *check.J) {
 				for _, method := range listMethods {
 					check.Each(j, transcript.Results(j, method), func(r transcript.Answered) bool {

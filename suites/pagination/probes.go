@@ -15,7 +15,7 @@ import (
 const (
 	noList       = "no list could be read"
 	noSecondPage = "no list has a second page"
-	offerPages   = "offer a list that spans pages"
+	offerPages   = "return a list in pages, with a nextCursor"
 	noSuchAnswer = "no list request with an invalid cursor was answered"
 )
 
@@ -106,7 +106,7 @@ func probes() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"pagination-request-without-cursor"},
 			Idle:  "no list has an entry",
-			Hint:  "offer a list with entries",
+			Hint:  "list a tool, a prompt or a resource",
 			// Lists may change between two requests: only a page without any entry of the
 			// first one shows that the server did not start from the beginning.
 			Probe: func(t *check.T) {
@@ -142,7 +142,7 @@ func probes() []check.Check {
 			In:    spec.Handshake, // since 2026-07-28 each request has a _meta
 			Spec:  "schema.ts#PaginatedRequest",
 			Idle:  "the server serves no list",
-			Hint:  "declare tools, prompts or resources",
+			Hint:  "declare tools, prompts or resources, and answer their lists",
 			Probe: func(t *check.T) {
 				for _, w := range walks(t, 1) {
 					for _, meta := range []check.Params{{}, {"mcpcheck.dev/note": 1}} {
@@ -167,7 +167,7 @@ func probes() []check.Check {
 					p := w.Pages[1]
 					r := t.Try(w.Method, check.Params{"cursor": p.Cursor})
 					if r.Err != nil {
-						t.NotObserved(r.Err.Error(), "")
+						t.NotObserved(r.Err.Error(), "answer "+w.Method+" with the cursor of its second page")
 					}
 					match.Expect(t, r).To(match.BeResult(), "%s: the cursor of the second page was sent again",
 						w.Method)
@@ -187,7 +187,7 @@ func probes() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"pagination-server-invalid-cursor-graceful"},
 			Idle:  noList,
-			Hint:  "answer a list, such as tools/list",
+			Hint:  "declare tools, prompts or resources, and answer their lists",
 			Probe: func(t *check.T) {
 				for _, c := range invalidCursors(t) {
 					if c.reply.Err != nil {
@@ -207,7 +207,7 @@ func probes() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"pagination-invalid-cursor-code"},
 			Idle:  noSuchAnswer,
-			Hint:  "answer a list, such as tools/list",
+			Hint:  "declare tools, prompts or resources, and answer their lists",
 			Probe: func(t *check.T) {
 				for _, c := range invalidCursors(t) {
 					if !c.surely && c.reply.Succeeded() {

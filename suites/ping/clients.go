@@ -17,7 +17,7 @@ func clientJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"ping-respond"},
 			Idle:  "the server sent no ping",
-			Hint:  "let the client stay connected until the requests of the server have come",
+			Hint:  "let the client stay connected until the server has sent a ping",
 			Judge: func(j *check.J) {
 				asks, answers := transcript.ServerRequests(j)
 				for i, ask := range asks {
@@ -45,7 +45,7 @@ func clientJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"ping-no-params"},
 			Idle:  "the client sent no ping",
-			Hint:  "nothing has to be done: a client need not send ping",
+			Hint:  "let the client send a ping",
 			Judge: func(j *check.J) { judgeParams(j) },
 		},
 	}

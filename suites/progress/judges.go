@@ -16,6 +16,8 @@ import (
 const (
 	noReport = "the server reported no progress"
 	noToken  = "the server requested no progress"
+
+	reportProgress = "offer a read-only tool that reports progress, or allow one: --allow-tools NAME,…"
 )
 
 // judges returns the judges of basic/utilities/progress (basic/patterns/progress
@@ -32,7 +34,7 @@ func reportJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"progress-params"},
 			Idle:  noReport,
-			Hint:  "offer a read-only tool that reports progress, or allow one: --allow-tools NAME,…",
+			Hint:  reportProgress,
 			Judge: func(j *check.J) { transcript.Scope{Definitions: []string{"ProgressNotification"}}.Judge(j) },
 		},
 		{
@@ -42,7 +44,7 @@ func reportJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"progress-active-token-only", "progress-task-token-persists"},
 			Idle:  noReport,
-			Hint:  "offer a read-only tool that reports progress, or allow one: --allow-tools NAME,…",
+			Hint:  reportProgress,
 			// Until 2025-11-25 progress.token.location judges a token in another place.
 			Judge: func(j *check.J) {
 				check.Each(j, transcript.ProgressOf(j).Reports, func(r transcript.ProgressReport) bool {
@@ -61,7 +63,7 @@ func reportJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"progress-token-location"},
 			Idle:  noReport,
-			Hint:  "offer a read-only tool that reports progress, or allow one: --allow-tools NAME,…",
+			Hint:  reportProgress,
 			Judge: func(j *check.J) {
 				check.Each(j, transcript.ProgressOf(j).Reports, func(r transcript.ProgressReport) bool {
 					if isUnknown(j, r) && isMisplaced(j, r) {
@@ -79,7 +81,7 @@ func reportJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"progress-token-echo"},
 			Idle:  noReport,
-			Hint:  "offer a read-only tool that reports progress, or allow one: --allow-tools NAME,…",
+			Hint:  reportProgress,
 			Judge: func(j *check.J) {
 				p := transcript.ProgressOf(j)
 				check.Each(j, p.Reports, func(r transcript.ProgressReport) bool {
@@ -101,7 +103,8 @@ func reportJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"progress-increases"},
 			Idle:  "the server did not report progress twice on a request",
-			Hint:  "offer a read-only tool that reports progress, or allow one: --allow-tools NAME,…",
+			Hint: "offer a read-only tool that reports progress twice during a call, or allow one: " +
+				"--allow-tools NAME,…",
 			// Two numbers that are equal as doubles are the same only if their text is equal;
 			// which of two others is larger is left open. Probes of cancellation judge what is
 			// reported after a cancellation.
@@ -135,7 +138,7 @@ func reportJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"progress-in-progress-only", "progress-stops-after-completion"},
 			Idle:  "the server reported no progress on a request that it answered",
-			Hint:  "offer a read-only tool that reports progress, or allow one: --allow-tools NAME,…",
+			Hint:  reportProgress,
 			// The token of a task is valid longer than its request is. Over HTTP a
 			// notification may be under way on the GET stream when the response to the POST
 			// arrives: J.Follows accepts that.
@@ -178,7 +181,7 @@ func reportJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"progress-rate-limit"},
 			Idle:  noReport,
-			Hint:  "offer a read-only tool that reports progress, or allow one: --allow-tools NAME,…",
+			Hint:  reportProgress,
 			Judge: func(j *check.J) { transcript.JudgeRate(j, "notifications/progress") },
 		},
 		{
@@ -188,7 +191,8 @@ func reportJudges() []check.Check {
 			In:    spec.Only(spec.V2025_11_25),
 			Rules: []string{"progress-task-stop-terminal"},
 			Idle:  "the server reported no progress on a task that ended later",
-			Hint:  "offer a tool that can be a task and reports progress",
+			Hint: "offer a read-only tool that can be called as a task and reports progress, or allow one: " +
+				"--allow-tools NAME,…",
 			// A task has ended once the server has sent a terminal status or the result of it
 			// (basic/utilities/tasks#task-status).
 			Judge: func(j *check.J) {
@@ -219,7 +223,8 @@ func tokenJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"progress-token-type"},
 			Idle:  noToken,
-			Hint:  "offer a read-only tool that samples or elicits with a progressToken",
+			Hint: "offer a read-only tool that samples or elicits with a progressToken, or allow one: " +
+				"--allow-tools NAME,…",
 			Judge: func(j *check.J) {
 				check.Each(j, progressRequests(j), func(r progressRequest) bool {
 					if !(wire.ID{Raw: r.token.Raw}).IsValid() {
@@ -236,7 +241,8 @@ func tokenJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"progress-token-unique"},
 			Idle:  "the server did not request progress with two open requests",
-			Hint:  "offer a read-only tool that samples or elicits with a progressToken",
+			Hint: "offer a read-only tool that sends two requests with a progressToken at once, or allow one: " +
+				"--allow-tools NAME,…",
 			// A request is open until it is answered or the server cancels it.
 			Judge: func(j *check.J) {
 				tokens := map[int]string{} // by frame of the request

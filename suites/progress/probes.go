@@ -24,7 +24,8 @@ func probes() []check.Check {
 			// Since 2026-07-28 the rule binds clients alone.
 			Probe: func(t *check.T) {
 				if m := t.Request(t.Facts.BarrierMethod, check.Params{"_meta": check.Params{}}); m.Kind != wire.Result {
-					t.NotObserved(t.Facts.BarrierMethod+" without a token was answered with "+m.Summary(), "")
+					t.NotObserved(t.Facts.BarrierMethod+" without a token was answered with "+m.Summary(),
+						"answer "+t.Facts.BarrierMethod+" with an empty _meta")
 				}
 				for _, token := range []any{"mcpcheck-token", 20, 0, -1, ""} {
 					m := t.Request(t.Facts.BarrierMethod, check.Params{"_meta": check.Params{"progressToken": token}})
@@ -45,7 +46,8 @@ func probes() []check.Check {
 			Needs: "tools",
 			Rules: []string{"progress-token-echo"},
 			Idle:  "no progress was reported on one of the two calls",
-			Hint:  "offer a read-only tool that reports progress, or allow one: --allow-tools NAME,…",
+			Hint: "offer a read-only tool that takes a second and reports progress, or allow one: " +
+				"--allow-tools NAME,…",
 			// The token of one call is a number and that of the other is the string of its
 			// digits. A server that keeps both in one table reports twice as often under one
 			// of them.
@@ -56,7 +58,7 @@ func probes() []check.Check {
 				}
 				text, number := w.Others[0], w.Others[1]
 				if !text.Answered || !number.Answered {
-					t.NotObserved("the two calls were not both answered", "")
+					t.NotObserved("the two calls were not both answered", "answer two calls of a tool at once")
 				}
 				fewer, more := len(text.Reports), len(number.Reports)
 				if fewer > more {

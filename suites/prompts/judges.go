@@ -23,7 +23,8 @@ func judges() []check.Check {
 const (
 	noList      = "the server returned no list of prompts"
 	noListed    = "the server listed no prompt"
-	offerPrompt = "offer a prompt"
+	offerPrompt = "list a prompt"
+	offerUsable = "list a prompt that requires no argument, or give its arguments: prompts in --config"
 )
 
 // judgesOfLists returns the judges of #listing-prompts and #prompt.
@@ -102,7 +103,7 @@ func judgesOfPrompts() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"prompts-get-result"},
 			Idle:  "the server returned no prompt",
-			Hint:  offerPrompt,
+			Hint:  offerUsable,
 			Judge: func(j *check.J) {
 				transcript.JudgeShape(j, "GetPromptResult", "", []string{"/messages", "/messages/*", "/description"})
 			},
@@ -114,7 +115,7 @@ func judgesOfPrompts() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"prompts-image-content", "prompts-audio-content"},
 			Idle:  "no prompt has image or audio content",
-			Hint:  "offer a prompt with an image",
+			Hint:  "return an image or audio in a prompt",
 			// The judges of content judge a mimeType that is not a string.
 			Judge: func(j *check.J) {
 				check.Each(j, promptBlocks(j, "image", "audio"), func(b promptBlock) bool {
@@ -181,7 +182,7 @@ func judgesOfPrompts() []check.Check {
 // Why the judges of embedded resources are not observed, and what helps.
 const (
 	noResource    = "no prompt embeds a resource"
-	embedResource = "offer a prompt that embeds a resource"
+	embedResource = "embed a resource in a prompt"
 )
 
 // A promptBlock is a content block in a message of a prompt.

@@ -17,7 +17,7 @@ import (
 // Why the probes of arguments are not observed, and what helps.
 const (
 	noRequiredArgument    = "no prompt has a required argument that the server does not ask the client for"
-	offerRequiredArgument = "offer a prompt that requires an argument"
+	offerRequiredArgument = "list a prompt that requires an argument"
 )
 
 // probes returns the probes of server/prompts. Judges judge the shape of the lists
@@ -113,7 +113,7 @@ func probes() []check.Check {
 			Needs: "prompts",
 			Rules: []string{"prompts-invalid-name-code"},
 			Idle:  "no prompt that does not exist was requested",
-			Hint:  "offer prompts, and answer prompts/list",
+			Hint:  expect.HintReply,
 			Probe: func(t *check.T) {
 				m := t.Request("prompts/get", check.Params{"name": offer.UnknownPrompt})
 				match.Expect(t, m).To(match.BeError(spec.InvalidParams), "prompts/get for a prompt that does not exist")

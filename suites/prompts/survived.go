@@ -37,7 +37,7 @@ func survivalJudges() []check.Check {
 			Spec:        "server/prompts#getting-a-prompt",
 			ChargedWith: "prompts/get",
 			Idle:        "no prompts/get had a result",
-			Hint:        "offer a prompt",
+			Hint:        offerUsable,
 			Judge: func(j *check.J) {
 				for range transcript.ResultsOf(j, "prompts/get") {
 					j.Saw()

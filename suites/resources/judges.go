@@ -22,9 +22,9 @@ func judges() []check.Check {
 const (
 	noList        = "the server returned no list of resources"
 	noListed      = "the server listed no resource"
-	offerResource = "offer a resource"
+	offerResource = "list a resource"
 	noTemplate    = "the server listed no resource template"
-	offerTemplate = "offer a resource template"
+	offerTemplate = "list a resource template"
 )
 
 // judgesOfResources returns the judges of #listing-resources and #resource.
@@ -113,7 +113,7 @@ func judgesOfTemplates() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"resources-templates-list-result"},
 			Idle:  "the server returned no list of resource templates",
-			Hint:  "offer a resource template",
+			Hint:  "answer resources/templates/list with a result",
 			Judge: func(j *check.J) {
 				transcript.JudgeShape(j, "ListResourceTemplatesResult", "", []string{"/resourceTemplates"})
 			},

@@ -98,7 +98,7 @@ func judgesOfContents() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"resources-text-only-if-text"},
 			Idle:  "no contents have a media type that decides whether they are text",
-			Hint:  "offer a resource of the media type text/plain",
+			Hint:  "offer a resource with the mimeType text/plain",
 			// An empty text loses no bytes.
 			Judge: func(j *check.J) {
 				check.Each(j, contentsItems(j), func(c contentsItem) bool {
@@ -122,7 +122,7 @@ func judgesOfContents() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"resources-blob-base64"},
 			Idle:  "the server returned no blob",
-			Hint:  "offer a binary resource",
+			Hint:  "offer a resource with a blob",
 			Judge: func(j *check.J) {
 				check.Each(j, contentsItems(j), func(c contentsItem) bool {
 					blob := c.Get("blob")
@@ -147,7 +147,7 @@ func judgesOfContents() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"resources-binary-encoded"},
 			Idle:  "the server returned no blob of a media type whose first bytes are known",
-			Hint:  "offer a PNG image as a resource",
+			Hint:  "offer a resource with a blob and the mimeType image/png",
 			// Only bytes that show how they were changed break the rule. Other bytes may
 			// be a variant of the media type.
 			Judge: func(j *check.J) {

@@ -77,7 +77,7 @@ func probesOfLists() []check.Check {
 			Needs: "resources",
 			Spec:  "server/resources#resource-templates",
 			Idle:  "the server returned no list of templates",
-			Hint:  "offer a resource template",
+			Hint:  "answer resources/templates/list with a result",
 			Probe: func(t *check.T) {
 				if r := t.Try(offer.TemplatesList.Method, nil); r.Err == nil && !expect.IsRefusedByHTTP(r.Entry) {
 					match.Expect(t, r).To(match.BeResult(),
@@ -136,7 +136,7 @@ func probesOfListed() []check.Check {
 			Needs: "resources",
 			Rules: []string{"resources-size-bytes"},
 			Idle:  "no resource that was read has a size",
-			Hint:  "give the size of a resource",
+			Hint:  "list a resource with its size",
 			// A size of contents that change may be outdated: a wrong one is confirmed by
 			// a second list and a second read.
 			Probe: func(t *check.T) {
@@ -171,7 +171,7 @@ func probesOfListed() []check.Check {
 			Needs: "resources",
 			Rules: []string{"resources-template-mime-type-uniform"},
 			Idle:  "no resource of a template with a mimeType could be read",
-			Hint:  "complete the variables of a template, or list a resource that matches it",
+			Hint:  "list a template with a mimeType, and give its variables: templates in --config",
 			// A resource that is also listed, or that is returned under another URI, may
 			// have come from elsewhere than the template.
 			Probe: func(t *check.T) {

@@ -31,7 +31,7 @@ func probesOfPaths() []check.Check {
 			Needs: "resources",
 			Rules: []string{"resources-path-traversal"},
 			Idle:  "the server refused no path that leads out of its files",
-			Hint:  "list a file:// resource of a file on this machine",
+			Hint:  "refuse a file:// URI that leads out of the offered files with an error",
 			// The body creates a file that no server offers, and requests it by paths that
 			// begin in a folder of the server. A server that reads it by its plain URI
 			// offers the whole disk.
@@ -39,18 +39,21 @@ func probesOfPaths() []check.Check {
 				folders := requireFileFolders(t)
 				file, token, err := createFile()
 				if err != nil {
-					t.NotObserved("no file could be created: "+err.Error(), "")
+					t.NotObserved("no file could be created: "+err.Error(),
+						"let mcpcheck create a file in "+os.TempDir())
 				}
 				defer os.Remove(file)
 				if r := usage.ReadResource(t, format.FileURI(file)); r.Err != nil || holds(r.Message, token) {
-					t.NotObserved("the server reads any file, or did not answer", "")
+					t.NotObserved("the server reads any file, or did not answer",
+						"refuse a file:// URI outside of the offered files with an error")
 				}
 				for _, folder := range folders {
 					for _, uri := range traversals(folder, filepath.ToSlash(file)) {
 						r := usage.ReadResource(t, uri)
 						switch {
 						case r.Err != nil:
-							t.NotObserved("resources/read for "+wire.Clip(uri, 120)+" was not answered", "")
+							t.NotObserved("resources/read for "+wire.Clip(uri, 120)+" was not answered",
+								"answer resources/read for such a URI with an error")
 						case holds(r.Message, token):
 							t.Mark(r.Entry)
 							t.Fail("an error", r.Message.Summary(),
@@ -87,7 +90,8 @@ func requireFileFolders(t *check.T) []string {
 		}
 	}
 	if len(out) == 0 {
-		t.NotObserved("the server lists no file:// resource that is on this disk", "")
+		t.NotObserved("the server lists no file:// resource that is on this disk",
+			"list a file:// resource of a file on this machine")
 	}
 	return out
 }

@@ -11,11 +11,15 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
 	"github.com/mcpcheck/mcpcheck/suites/survey/usage"
 )
 
 // noMissing says why the probes of missing resources are not observed.
+// refuseMissing is what helps where no missing resource was refused.
+const refuseMissing = "answer resources/read for a URI that does not exist with an error"
+
 const noMissing = "the server returned no error for a resource that does not exist"
 
 // probesOfMissing returns the probes of #error-handling for a resource that does not
@@ -30,7 +34,7 @@ func probesOfMissing() []check.Check {
 			Needs: "resources",
 			Rules: []string{"resources-not-found-32602"},
 			Idle:  noMissing,
-			Hint:  "refuse what cannot be read with an error",
+			Hint:  refuseMissing,
 			Probe: func(t *check.T) { probeMissing(t) },
 		},
 		{
@@ -41,7 +45,7 @@ func probesOfMissing() []check.Check {
 			Needs: "resources",
 			Rules: []string{"resources-not-found-code"},
 			Idle:  noMissing,
-			Hint:  "refuse what cannot be read with an error",
+			Hint:  refuseMissing,
 			Probe: func(t *check.T) { probeMissing(t) },
 		},
 		{
@@ -52,7 +56,7 @@ func probesOfMissing() []check.Check {
 			Needs: "resources",
 			Rules: []string{"resources-not-found-no-empty-contents"},
 			Idle:  noMissing,
-			Hint:  "refuse what cannot be read with an error",
+			Hint:  refuseMissing,
 			Probe: func(t *check.T) {
 				match.Expect(t, readMissing(t)).To(match.BeError(), "resources/read for a resource that does not exist")
 				t.Saw()
@@ -73,7 +77,7 @@ func probesOfURIs() []check.Check {
 			Malforms: true,
 			Rules:    []string{"resources-read-missing-uri-32602"},
 			Idle:     "resources/read without uri was not answered with an error about it",
-			Hint:     "refuse what cannot be read with an error",
+			Hint:     "answer resources/read without uri with error -32602",
 			// jsonrpc.params.invalid judges whether the answer is an error at all. Over HTTP
 			// the server may validate first the header that repeats the uri
 			// (basic/transports/streamable-http#server-validation).
@@ -84,7 +88,8 @@ func probesOfURIs() []check.Check {
 				case m.Kind == wire.Result:
 					t.NotObserved("resources/read without uri was answered with a result", "")
 				case code == spec.HeaderMismatch && t.Transport() != transport.Stdio:
-					t.NotObserved("the server validated Mcp-Name, which repeats the uri, first: "+m.Summary(), "")
+					t.NotObserved("the server validated Mcp-Name, which repeats the uri, first: "+m.Summary(),
+						"judge the server over stdio")
 				}
 				match.Expect(t, m).To(match.BeError(spec.InvalidParams), "resources/read without uri")
 				t.Saw()
@@ -99,7 +104,7 @@ func probesOfURIs() []check.Check {
 			Malforms: true,
 			Spec:     "server/resources#security-considerations",
 			Idle:     "no text that is not a URI was sent",
-			Hint:     "refuse what cannot be read with an error",
+			Hint:     expect.HintReply,
 			Probe: func(t *check.T) {
 				for _, r := range readNonURIs(t) {
 					if r.Err != nil {
@@ -120,7 +125,7 @@ func probesOfURIs() []check.Check {
 			Malforms: true,
 			Spec:     "server/resources#error-handling",
 			Idle:     "no text that is not a URI was answered with an error",
-			Hint:     "refuse what cannot be read with an error",
+			Hint:     "answer resources/read for a text that is no URI with an error",
 			// The page gives -32603 to internal errors, and no code to this cause: it may be an
 			// invalid parameter, a resource that does not exist, or a code of the application.
 			Probe: func(t *check.T) {
@@ -143,7 +148,7 @@ func probesOfURIs() []check.Check {
 			Malforms: true,
 			Rules:    []string{"resources-validate-uris"},
 			Idle:     "the server refused no text that is not a URI",
-			Hint:     "refuse what cannot be read with an error",
+			Hint:     "answer resources/read for a text that is no URI with an error",
 			// Any error is a refusal, and empty contents show nothing. A text that the
 			// server lists, or that a template of it matches, is offered, URI or not.
 			Probe: func(t *check.T) {
@@ -187,7 +192,7 @@ var missingResourceKey = check.NewKey[wire.Entry]("answer for a missing resource
 // an error or empty contents and ends the body if the answer is another.
 func readMissing(t *check.T) wire.Message {
 	if mayBeOffered(t, missingURI) {
-		t.NotObserved("a template of the server matches every URI", "")
+		t.NotObserved("a template of the server matches every URI", "narrow the template that matches every URI")
 	}
 	e := check.Once(t, missingResourceKey, func() wire.Entry {
 		r := usage.ReadResource(t, missingURI)

@@ -37,7 +37,7 @@ func survivalJudges() []check.Check {
 			Spec:        "server/resources#resource-templates",
 			ChargedWith: "resources/templates/list",
 			Idle:        "no resources/templates/list had a result",
-			Hint:        "offer a resource template",
+			Hint:        "answer resources/templates/list with a result",
 			Judge: func(j *check.J) {
 				for range transcript.ResultsOf(j, "resources/templates/list") {
 					j.Saw()
@@ -54,7 +54,7 @@ func survivalJudges() []check.Check {
 			Spec:        "server/resources#reading-resources",
 			ChargedWith: "resources/read",
 			Idle:        "no resources/read had a result",
-			Hint:        "offer resources, and answer resources/list",
+			Hint:        offerReadable,
 			Judge: func(j *check.J) {
 				for range transcript.ResultsOf(j, "resources/read") {
 					j.Saw()
@@ -71,7 +71,7 @@ func survivalJudges() []check.Check {
 			Spec:        "server/resources#subscriptions",
 			ChargedWith: "resources/subscribe",
 			Idle:        "no resources/subscribe had a result",
-			Hint:        "declare resources.subscribe, and list a resource",
+			Hint:        "answer resources/subscribe for a listed resource with a result",
 			Judge: func(j *check.J) {
 				for range transcript.ResultsOf(j, "resources/subscribe") {
 					j.Saw()
@@ -88,7 +88,7 @@ func survivalJudges() []check.Check {
 			Spec:        "server/resources#subscriptions",
 			ChargedWith: "resources/unsubscribe",
 			Idle:        "no resources/unsubscribe had a result",
-			Hint:        "declare resources.subscribe, and list a resource",
+			Hint:        "answer resources/unsubscribe for a listed resource with a result",
 			Judge: func(j *check.J) {
 				for range transcript.ResultsOf(j, "resources/unsubscribe") {
 					j.Saw()

@@ -19,7 +19,7 @@ func judges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"roots-request-no-required-params"},
 			Idle:  noRequest,
-			Hint:  "offer a read-only tool that requests roots, or allow one: --allow-tools NAME,…",
+			Hint:  requestRoots,
 		},
 		Method: asking.ListRoots,
 	}}, nil)
@@ -35,7 +35,7 @@ func judges() []check.Check {
 		In:    spec.Handshake,
 		Rules: []string{"roots-server-caches"},
 		Idle:  "the server requested no roots on behalf of a single open request",
-		Hint:  "offer a read-only tool that requests roots, or allow one: --allow-tools NAME,…",
+		Hint:  requestRoots,
 		// A server with a cache may request the roots once at the start of the session and
 		// once for each change, also while a request is open. What it requests beyond that is
 		// on behalf of the only open request: a second time, after it received roots and

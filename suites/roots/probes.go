@@ -13,6 +13,8 @@ import (
 
 // The reasons why several probes are not observed.
 const (
+	requestRoots = "offer a read-only tool that requests roots, or allow one: --allow-tools NAME,…"
+
 	noChange  = "no change of the roots was notified"
 	noRequest = "the server sent no roots/list"
 	noRefusal = "no tool that may be called gave a file inside the root and refused one outside"
@@ -28,7 +30,7 @@ func probes() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"roots-server-handles-list-changes"},
 			Idle:  noChange,
-			Hint:  "offer a read-only tool that requests roots, or allow one: --allow-tools NAME,…",
+			Hint:  expect.HintReply,
 			Probe: func(t *check.T) {
 				t.Notify("notifications/roots/list_changed", nil)
 				t.Survives("notifications/roots/list_changed")
@@ -42,7 +44,7 @@ func probes() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"roots-server-relists"},
 			Idle:  noChange,
-			Hint:  "offer a read-only tool that requests roots, or allow one: --allow-tools NAME,…",
+			Hint:  requestRoots,
 			// A server that keeps no roots may request them when it needs them: it never uses
 			// old ones.
 			Probe: func(t *check.T) {
@@ -50,7 +52,8 @@ func probes() []check.Check {
 				at := t.Notify("notifications/roots/list_changed", nil)
 				if len(users) > 0 {
 					if err := t.Client().Invoke(users[0].Method, users[0].Params).Err; err != nil {
-						t.NotObserved("the request that uses roots was not answered: "+err.Error(), "")
+						t.NotObserved("the request that uses roots was not answered: "+err.Error(),
+							"answer the request that uses roots")
 					}
 				}
 				isRequest := func(m wire.Message) bool {
@@ -71,7 +74,7 @@ func probes() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"roots-server-handles-unavailable"},
 			Idle:  noRequest,
-			Hint:  "offer a read-only tool that requests roots, or allow one: --allow-tools NAME,…",
+			Hint:  requestRoots,
 			Probe: func(t *check.T) {
 				a := asking.TriggersFor(t, asking.ListRoots)[0]
 				for _, list := range [][]any{session.RootsResult()["roots"].([]any), {}, {}} {
@@ -96,7 +99,8 @@ func probes() []check.Check {
 			Needs: "tools",
 			Rules: []string{"roots-server-respects-boundaries", "roots-server-boundaries-guideline"},
 			Idle:  noRefusal,
-			Hint:  "offer a read-only tool that reads files below the roots of the client, and refuses others",
+			Hint: "offer a read-only tool that reads files below the roots alone, or allow one: --allow-tools " +
+				"NAME,…",
 			Probe: func(t *check.T) {
 				expectRefused(t, func(inside, outside string) string { return outside })
 			},
@@ -109,7 +113,8 @@ func probes() []check.Check {
 			Needs: "tools",
 			Rules: []string{"roots-server-validates-paths"},
 			Idle:  noRefusal,
-			Hint:  "offer a read-only tool that reads files below the roots of the client, and refuses others",
+			Hint: "offer a read-only tool that reads files below the roots alone, or allow one: --allow-tools " +
+				"NAME,…",
 			Probe: func(t *check.T) {
 				expectRefused(t, func(inside, outside string) string {
 					return filepath.Dir(inside) + "/../" + filepath.Base(filepath.Dir(outside)) + "/" +
@@ -124,7 +129,7 @@ func probes() []check.Check {
 			In:    spec.Handshake,
 			Spec:  "client/roots#error-handling",
 			Idle:  noRequest,
-			Hint:  "offer a read-only tool that requests roots, or allow one: --allow-tools NAME,…",
+			Hint:  requestRoots,
 			Probe: func(t *check.T) {
 				expect.SurvivesUnexpectedAnswers(t, asking.ListRoots)
 				t.Saw()

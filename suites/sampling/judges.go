@@ -13,7 +13,7 @@ const createMessage = "sampling/createMessage"
 // Why judges are not observed, and what helps.
 const (
 	noRequest     = "the server sent no sampling/createMessage"
-	offerSampling = "offer a tool that uses sampling"
+	offerSampling = "offer a read-only tool that samples, or allow one: --allow-tools NAME,…"
 )
 
 // judges returns the judges of client/sampling: of requests of the server and of
@@ -53,7 +53,7 @@ func declarationJudges() []check.Check {
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"sampling-context-undeclared"},
 			Idle:  "the server sent no sampling/createMessage to a client without sampling.context",
-			Hint:  "offer a read-only tool that samples, or allow one: --allow-tools NAME,…",
+			Hint:  offerSampling,
 			Judge: func(j *check.J) { judgeContext(j, false, "and the client does not declare sampling.context") },
 		},
 		{
@@ -63,7 +63,7 @@ func declarationJudges() []check.Check {
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"sampling-context-not-used"},
 			Idle:  "the server sent no sampling/createMessage to a client with sampling.context",
-			Hint:  "offer a read-only tool that samples, or allow one: --allow-tools NAME,…",
+			Hint:  offerSampling,
 			Judge: func(j *check.J) { judgeContext(j, true, "which is deprecated") },
 		},
 	}
@@ -113,7 +113,7 @@ func requestShapes() []transcript.ShapeCheck {
 				In:    spec.Every,
 				Rules: []string{"sampling-request-message"},
 				Idle:  "no sampling/createMessage has a message",
-				Hint:  "offer a read-only tool that samples, or allow one: --allow-tools NAME,…",
+				Hint:  "send a message in sampling/createMessage",
 			},
 			Method: createMessage,
 			Has:    []string{"messages.0"},
@@ -157,7 +157,7 @@ func requestShapes() []transcript.ShapeCheck {
 				In:    spec.Every,
 				Rules: []string{"sampling-priorities-range"},
 				Idle:  "no sampling/createMessage has priorities",
-				Hint:  "set priorities in modelPreferences of sampling/createMessage",
+				Hint:  "set costPriority in modelPreferences of sampling/createMessage",
 			},
 			Method: createMessage,
 			Has: []string{

@@ -7,6 +7,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
@@ -20,7 +21,7 @@ func toolJudges() []check.Check {
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"sampling-tool-result-only"},
 			Idle:  "no message that the server sent holds a result of a tool",
-			Hint:  "offer a read-only tool that samples again with the uses and results of tools",
+			Hint:  expect.HintToolLoop,
 			Judge: func(j *check.J) {
 				for _, a := range transcript.InputRequests(j, createMessage) {
 					check.Each(j, a.Params().Member("messages").Items(), func(message transcript.Part) bool {
@@ -42,7 +43,7 @@ func toolJudges() []check.Check {
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"sampling-tool-use-balanced"},
 			Idle:  "no message that the server sent holds a use of a tool",
-			Hint:  "offer a read-only tool that samples again with the uses and results of tools",
+			Hint:  expect.HintToolLoop,
 			Judge: func(j *check.J) {
 				for _, a := range transcript.InputRequests(j, createMessage) {
 					messages := a.Params().Member("messages").Items()
@@ -77,7 +78,8 @@ func toolJudges() []check.Check {
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"sampling-tool-result-output-schema"},
 			Idle:  "no message that the server sent holds a structured result of a tool with an outputSchema",
-			Hint:  "offer a read-only tool that samples again with the uses and results of tools",
+			Hint: "offer a read-only tool that samples again with the structuredContent of a tool, or allow " +
+				"one: --allow-tools NAME,…",
 			// A result names its use, and the use its tool. A schema that cannot be compiled is
 			// left out.
 			Judge: func(j *check.J) {

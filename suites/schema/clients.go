@@ -26,7 +26,7 @@ func clientJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"lifecycle-meta-required-fields"},
 			Idle:  noClientRequest,
-			Hint:  "let the client speak 2026-07-28 and open a session with {server} or {url}",
+			Hint:  "let the client send a request of 2026-07-28",
 			Judge: func(j *check.J) { judgeHasMeta(j, spec.MetaProtocolVersion, spec.MetaClientCapabilities) },
 		},
 		{
@@ -36,7 +36,7 @@ func clientJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"lifecycle-meta-protocol-version-string", "versioning-identifier"},
 			Idle:  "no request of the client names a protocol version in _meta",
-			Hint:  "let the client speak 2026-07-28 and open a session with {server} or {url}",
+			Hint:  "let the client send a request of 2026-07-28",
 			// A date may name a later revision, and a server may list any other version.
 			Judge: func(j *check.J) {
 				check.Each(j, transcript.StatelessRequests(j), func(e wire.Entry) bool {
@@ -60,7 +60,7 @@ func clientJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"lifecycle-meta-client-capabilities-object"},
 			Idle:  "no request of the client declares capabilities in _meta",
-			Hint:  "let the client speak 2026-07-28 and open a session with {server} or {url}",
+			Hint:  "let the client send a request of 2026-07-28",
 			Judge: func(j *check.J) {
 				check.Each(j, transcript.StatelessRequests(j), func(e wire.Entry) bool {
 					v := transcript.MetaMember(e.Message, spec.MetaClientCapabilities)
@@ -78,7 +78,7 @@ func clientJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"lifecycle-meta-client-info"},
 			Idle:  noClientRequest,
-			Hint:  "let the client speak 2026-07-28 and open a session with {server} or {url}",
+			Hint:  "let the client send a request of 2026-07-28",
 			Judge: func(j *check.J) { judgeHasMeta(j, spec.MetaClientInfo) },
 		},
 	}

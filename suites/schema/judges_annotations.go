@@ -24,7 +24,7 @@ func annotationJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"schema-annotations-audience"},
 			Idle:  "no annotations have an audience",
-			Hint:  "annotate a resource or content with audience",
+			Hint:  "give a resource or a content block annotations with audience",
 			Judge: func(j *check.J) {
 				judgeAnnotation(j, "audience", func(v gjson.Result) string {
 					if !v.IsArray() {
@@ -46,7 +46,7 @@ func annotationJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"schema-annotations-priority"},
 			Idle:  "no annotations have a priority",
-			Hint:  "annotate a resource or content with priority",
+			Hint:  "give a resource or a content block annotations with priority",
 			Judge: func(j *check.J) {
 				judgeAnnotation(j, "priority", func(v gjson.Result) string {
 					if v.Type != gjson.Number {
@@ -66,7 +66,7 @@ func annotationJudges() []check.Check {
 			In:    spec.Since(spec.V2025_06_18),
 			Rules: []string{"schema-annotations-last-modified"},
 			Idle:  "no annotations have a lastModified",
-			Hint:  "annotate a resource or content with lastModified",
+			Hint:  "give a resource or a content block annotations with lastModified",
 			Judge: func(j *check.J) {
 				judgeAnnotation(j, "lastModified", func(v gjson.Result) string {
 					if v.Type != gjson.String {

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
@@ -25,7 +26,7 @@ func contentJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"schema-content-types-closed", "prompts-message-content"},
 			Idle:  "the server sent no content",
-			Hint:  "offer a prompt or a tool that returns content",
+			Hint:  "offer a prompt or a read-only tool that returns content",
 			Judge: func(j *check.J) {
 				for _, c := range transcript.Contents(j) {
 					check.Each(j, c.Blocks, func(b transcript.Block) bool {
@@ -51,7 +52,7 @@ func contentJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"schema-text-content"},
 			Idle:  "the server sent no text block",
-			Hint:  "offer a prompt or a tool that returns text",
+			Hint:  "offer a prompt or a read-only tool that returns text",
 			Judge: func(j *check.J) { judgeBlocks(j, "text", "TextContent", "") },
 		},
 		{
@@ -61,7 +62,7 @@ func contentJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"schema-image-content"},
 			Idle:  "the server sent no image block",
-			Hint:  "offer a prompt or a tool that returns an image",
+			Hint:  "offer a prompt or a read-only tool that returns an image",
 			Judge: func(j *check.J) { judgeBlocks(j, "image", "ImageContent", "data") },
 		},
 		{
@@ -71,7 +72,7 @@ func contentJudges() []check.Check {
 			In:    spec.Since(spec.V2025_03_26),
 			Rules: []string{"schema-audio-content"},
 			Idle:  "the server sent no audio block",
-			Hint:  "offer a prompt or a tool that returns audio",
+			Hint:  "offer a prompt or a read-only tool that returns audio",
 			Judge: func(j *check.J) { judgeBlocks(j, "audio", "AudioContent", "data") },
 		},
 		{
@@ -81,7 +82,7 @@ func contentJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"schema-embedded-resource", "prompts-embedded-resource-data"},
 			Idle:  "the server sent no embedded resource",
-			Hint:  "offer a prompt or a tool that returns a resource",
+			Hint:  "offer a prompt or a read-only tool that returns an embedded resource",
 			Judge: func(j *check.J) { judgeBlocks(j, "resource", "EmbeddedResource", "resource.blob") },
 		},
 		{
@@ -91,7 +92,7 @@ func contentJudges() []check.Check {
 			In:    spec.Since(spec.V2025_06_18),
 			Rules: []string{"schema-resource-link"},
 			Idle:  "the server sent no resource link",
-			Hint:  "offer a prompt or a tool that returns a resource link",
+			Hint:  "offer a prompt or a read-only tool that returns a resource link",
 			Judge: func(j *check.J) { judgeBlocks(j, "resource_link", "ResourceLink", "") },
 		},
 		{
@@ -101,7 +102,7 @@ func contentJudges() []check.Check {
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"schema-tool-use-content"},
 			Idle:  "the server sent no tool use in a request for sampling",
-			Hint:  "offer a read-only tool that samples again with the uses and results of tools",
+			Hint:  expect.HintToolLoop,
 			Judge: func(j *check.J) { judgeBlocks(j, "tool_use", "ToolUseContent", "") },
 		},
 		{
@@ -111,7 +112,7 @@ func contentJudges() []check.Check {
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"schema-tool-result-content"},
 			Idle:  "the server sent no tool result in a request for sampling",
-			Hint:  "offer a read-only tool that samples again with the uses and results of tools",
+			Hint:  expect.HintToolLoop,
 			Judge: func(j *check.J) {
 				for _, c := range transcript.Contents(j) {
 					used := map[string]bool{} // ids of tool uses
@@ -139,7 +140,7 @@ func contentJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"schema-role-enum", "prompts-message-role"},
 			Idle:  "the server sent no message of a prompt or for sampling",
-			Hint:  "offer a prompt",
+			Hint:  "list a prompt that requires no argument, and return a message",
 			Judge: func(j *check.J) {
 				for _, s := range transcript.Messages(j) {
 					prompt, sampling := s.Messages(j)

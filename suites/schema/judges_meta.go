@@ -15,7 +15,7 @@ import (
 // Why the judges of _meta are not observed, and what helps.
 const (
 	noPrefix  = "no _meta key of the server has a prefix"
-	usePrefix = "send a _meta key with a prefix"
+	usePrefix = "send a _meta key with a prefix, such as example.com/key"
 )
 
 // withGrammar are the revisions in which keys have a grammar.
@@ -31,7 +31,7 @@ func metaJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"schema-meta-object"},
 			Idle:  "the server sent no _meta",
-			Hint:  "send _meta in a result or a message",
+			Hint:  "send _meta in a result or a notification",
 			Judge: func(j *check.J) {
 				check.Each(j, metaValues(j), func(m transcript.Member) bool {
 					if !m.Value.IsObject() {
@@ -101,7 +101,7 @@ func metaJudges() []check.Check {
 			In:    withGrammar,
 			Rules: []string{"schema-meta-reserved-prefix"},
 			Idle:  "the server sent no _meta key",
-			Hint:  "send _meta in a result or a message",
+			Hint:  "send a key in _meta",
 			Judge: func(j *check.J) {
 				check.Each(j, metaKeys(j), func(k metaKey) bool {
 					switch {

@@ -87,7 +87,7 @@ func metaProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"lifecycle-client-info-no-behaviour"},
 			Idle:  "server/discover was not answered with a result",
-			Hint:  expect.HintReply,
+			Hint:  "answer server/discover with a result",
 			// If a second answer to the same client differs too, the server changed by itself.
 			Probe: func(t *check.T) {
 				offersTo := func(info check.Params) (string, bool) {
@@ -102,7 +102,8 @@ func metaProbes() []check.Check {
 				} {
 					if answer, _ := offersTo(other); answer != first {
 						if again, _ := offersTo(self); again != first {
-							t.NotObserved("what the server offers changed by itself in the meantime", "")
+							t.NotObserved("what the server offers changed by itself in the meantime",
+								"offer the same during the whole run")
 						}
 						name := wire.Clip(other["name"].(string), 40)
 						t.Fail(first, answer, "the server answers a client of the name %s differently", name)
@@ -121,7 +122,8 @@ func metaProbes() []check.Check {
 			Needs: "tools",
 			Rules: []string{"lifecycle-missing-capability-error"},
 			Idle:  "no tool that could be called without arguments asked for input",
-			Hint:  "--allow-tools NAME,… allows tools that are not read-only",
+			Hint: "offer a read-only tool that requests input and requires no argument, or allow one: " +
+				"--allow-tools NAME,…",
 			// A tool that asks a client with all capabilities for input is called again by a
 			// client without any. lifecycle.input.declared judges a tool that asks nevertheless;
 			// a tool may also do without input.
@@ -189,7 +191,8 @@ func expectVersionRequired(t *check.T) {
 	o := opening.OpenAsLegacyClient(t)
 	switch {
 	case !o.Answered:
-		t.NotObserved("initialize was not answered, so that the server's eras are not known", "")
+		t.NotObserved("initialize was not answered, so that the server's eras are not known",
+			"answer initialize, at least with an error")
 	case o.Answer.Kind == wire.Result:
 		t.NotApplicable(acceptsInitialize)
 	}
@@ -197,7 +200,8 @@ func expectVersionRequired(t *check.T) {
 	defer on.Sessions().CloseLater()
 	r := on.Try("initialize", check.InitializeParams(string(on.Rev)))
 	if r.Err != nil || r.Message.Kind != wire.Error {
-		t.NotObserved("initialize, which was refused before, was answered with "+r.Message.Summary(), "")
+		t.NotObserved("initialize, which was refused before, was answered with "+r.Message.Summary(),
+			"answer initialize alike each time")
 	}
 	for _, c := range requestsWithoutVersion() {
 		match.Expect(on, on.Request("server/discover", c.params)).To(match.BeError(spec.InvalidParams), c.what)

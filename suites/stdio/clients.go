@@ -17,7 +17,7 @@ func clientJudges() []check.Check {
 			On:    transport.OnStdio, // HTTP has no standard input
 			Rules: []string{"stdio-stdin-only-mcp", "stdio-no-embedded-newlines"},
 			Idle:  "the client wrote nothing to stdin",
-			Hint:  "let the client open a session with {server} or {url}, and use it",
+			Hint:  "let the client open a session",
 			Judge: func(j *check.J) { judgeLines(j, "stdin") },
 		},
 	}

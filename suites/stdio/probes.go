@@ -101,7 +101,8 @@ func probes() []check.Check {
 func probeFraming(t *check.T) {
 	control := t.Start(t.Facts.BarrierMethod, nil, wire.StringID("mcpcheck-whole-pièce"))
 	if _, ok := t.Await(control.FrameIndex, check.ResponseTo(control.ID)); !ok {
-		t.NotObserved("a request with such an id is not answered in one piece either, as jsonrpc.id.types judges", "")
+		t.NotObserved("a request with such an id is not answered in one piece either, as jsonrpc.id.types judges",
+			"answer a request whose id is a string that is not ASCII")
 	}
 	whole, split := t.NextID(), wire.StringID("mcpcheck-pièce")
 	rest := t.Frame(split, t.Facts.BarrierMethod, nil) + "\n"

@@ -38,7 +38,8 @@ func judges() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-accepted-202", "streamable-http-response-202"},
 			Idle:  "the server accepted no response",
-			Hint:  "offer a tool that sends requests to the client",
+			Hint: "offer a read-only tool that samples, elicits or requests roots, or allow one: --allow-tools " +
+				"NAME,…",
 			Judge: func(j *check.J) { judgeAccepted(j, wire.Message.IsResponse) },
 		},
 		{
@@ -49,7 +50,7 @@ func judges() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-session-id-visible-ascii"},
 			Idle:  "the server gave no session id",
-			Hint:  "open sessions with Mcp-Session-Id, and let clients end them by DELETE",
+			Hint:  "give a session an id: Mcp-Session-Id in the answer to initialize",
 			Judge: func(j *check.J) {
 				for _, x := range j.Exchanges() {
 					if x.Head == nil || x.Request.Message.Method() != "initialize" {

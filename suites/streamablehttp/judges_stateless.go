@@ -40,7 +40,8 @@ func statelessJudges() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"lifecycle-missing-capability-http-400"},
 			Idle:  "no request was answered with error -32021",
-			Hint:  "offer a read-only tool that needs sampling, elicitation or roots of the client",
+			Hint: "offer a read-only tool that refuses a client without a capability with error -32021, or " +
+				"allow one: --allow-tools NAME,…",
 			Judge: func(j *check.J) {
 				judgeStatus(j, func(_ wire.Message, code int) bool { return code == spec.MissingClientCapability })
 			},
@@ -66,7 +67,7 @@ func statelessJudges() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-x-accel-buffering"},
 			Idle:  "no request was answered with an event stream",
-			Hint:  "answer calls with an event stream, for example to report progress",
+			Hint:  "answer a request with an event stream, for example to report progress",
 			Judge: func(j *check.J) {
 				check.Each(j, j.Exchanges(), func(x *wire.Exchange) bool {
 					if !x.OpensStream() {
@@ -89,7 +90,7 @@ func statelessJudges() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-request-scoped-notifications"},
 			Idle:  "no progress or log message came while the stream of a subscription was open",
-			Hint:  "answer calls with an event stream, for example to report progress",
+			Hint:  "report progress or log during a call while subscriptions/listen is open",
 			Judge: func(j *check.J) {
 				subscriptions := transcript.Filter(j.Exchanges(), func(x *wire.Exchange) bool {
 					posted := x.PostedMessages()

@@ -53,6 +53,9 @@ func FirstKey(interim gjson.Result) (first string) {
 	return first
 }
 
+// HintState is the hint of a check of a requestState.
+const HintState = "offer a read-only tool whose input_required result has a requestState, or allow one: --allow-tools NAME,…"
+
 // RoundsWithState returns those of Rounds whose results carry a requestState, at most
 // so many, each with its requestState. If there are none it ends the body.
 func RoundsWithState(t *check.T, most int) iter.Seq2[Round, string] {
@@ -68,7 +71,7 @@ func RoundsWithState(t *check.T, most int) iter.Seq2[Round, string] {
 			}
 		}
 		if n == 0 {
-			t.NotObserved("no input_required result carries a requestState", "")
+			t.NotObserved("no input_required result carries a requestState", HintState)
 		}
 	}
 }

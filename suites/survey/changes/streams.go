@@ -9,6 +9,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/watch"
 )
 
+// acknowledge is what helps where no stream was opened.
+const acknowledge = "acknowledge subscriptions/listen"
+
 // RequireStream opens a stream for every kind of change that the server declares. If
 // the server declares none, or does not open the stream, it ends the body: other checks
 // judge the refusal.
@@ -16,9 +19,9 @@ func RequireStream(t *check.T) *watch.Watch {
 	w := RequestStream(t, false)
 	switch {
 	case w.First.Kind == wire.Error:
-		t.NotObserved("subscriptions/listen was answered with "+w.First.Summary(), "")
+		t.NotObserved("subscriptions/listen was answered with "+w.First.Summary(), acknowledge)
 	case !w.Open:
-		t.NotObserved("subscriptions/listen was not acknowledged", "")
+		t.NotObserved("subscriptions/listen was not acknowledged", acknowledge)
 	}
 	return w
 }

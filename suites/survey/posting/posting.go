@@ -99,11 +99,15 @@ func RequireAvailable(t *check.T, p Posted) Posted {
 	return p
 }
 
+// HintAvailable is the hint of a check whose request was answered with a status that says
+// nothing about it.
+const HintAvailable = "let the server answer without a limit on requests and without a gateway before it"
+
 // RequireServerStatus does the same for an exchange: an intermediary may answer in
 // place of the server at any time.
 func RequireServerStatus(t *check.T, x *check.PendingExchange) *check.PendingExchange {
 	if IsUnavailable(x.Status) {
-		t.NotObserved("a request was answered with "+check.Describe(x), "")
+		t.NotObserved("a request was answered with "+check.Describe(x), HintAvailable)
 	}
 	return x
 }
@@ -128,7 +132,7 @@ func ExpectRefused(t *check.T, what string, p Posting, edits ...check.Edit) {
 			"%s %s was not refused, but answered with %s", p, what, check.Describe(a.PendingExchange))
 	case p.Nonexistent && !a.IsHeaderMismatch():
 		t.NotObserved(p.String()+" was refused as one that names nothing that exists",
-			"--allow-tools NAME,… allows tools that are not read-only")
+			"offer a resource, a prompt or a read-only tool, or allow a tool: --allow-tools NAME,…")
 	}
 }
 
@@ -142,7 +146,7 @@ func ExpectServed(t *check.T, what string, p Posting, edits ...check.Edit) {
 			check.Describe(a.PendingExchange))
 	case p.Nonexistent && !p.Post(t, check.Without("Mcp-Name")).IsHeaderMismatch():
 		t.NotObserved(p.String()+" was refused as one that names nothing that exists",
-			"--allow-tools NAME,… allows tools that are not read-only")
+			"offer a resource, a prompt or a read-only tool, or allow a tool: --allow-tools NAME,…")
 	}
 }
 
@@ -178,7 +182,8 @@ func NamedPostings(t *check.T) []Posting {
 	case !t.Declares("tools") && !t.Declares("resources") && !t.Declares("prompts"):
 		t.NotApplicable("the server has no tools, resources or prompts")
 	}
-	t.NotObserved("no resource could be read, and no prompt could be got", "")
+	t.NotObserved("no resource could be read, and no prompt could be got",
+		"offer a resource that can be read, or a prompt without required arguments")
 	return nil
 }
 

@@ -39,7 +39,7 @@ func ReportHTTPRefusal(t *check.T, at int, what string) bool {
 		return true
 	case IsUnavailable(status):
 		t.NotObserved(fmt.Sprintf("%s was answered with status %d, which may be that of an intermediary", what,
-			status), "")
+			status), HintAvailable)
 	case status >= 500:
 		t.Fail("a status of 4xx", fmt.Sprintf("HTTP status %d", status),
 			"%s was answered with status %d: the server says that it failed", what, status)

@@ -30,7 +30,7 @@ type RawSession struct {
 func OpenSession(t *check.T) *RawSession {
 	b, why := TryOpenSession(t)
 	if why != "" {
-		t.NotObserved("a second session could not be opened: "+why, "")
+		t.NotObserved("a second session could not be opened: "+why, "let the server open several sessions at once")
 	}
 	return b
 }
@@ -117,7 +117,8 @@ func EndIfPolling(t *check.T, x *check.PendingExchange) {
 		return
 	}
 	if slices.ContainsFunc(known.Events(), func(e wire.Entry) bool { return e.EventID() != "" }) {
-		t.NotObserved("the stream of a request ended before its answer, and the client may resume it", "")
+		t.NotObserved("the stream of a request ended before its answer, and the client may resume it",
+			"keep the stream of a request open until its answer")
 	}
 }
 

@@ -33,14 +33,15 @@ func (w *Cancellation) RequireNoAnswer(t *check.T) {
 func EndIfOverHTTP(t *check.T, answer wire.Entry) {
 	if t.Transport() == transport.HTTP {
 		t.NotObserved("over HTTP the stream of a request should end with a response; the cancelled call was answered "+
-			"with "+answer.Message.Summary(), "")
+			"with "+answer.Message.Summary(), "judge the server over stdio")
 	}
 }
 
 // EndAsIgnored ends the body because the cancellation had no effect.
 func (w *Cancellation) EndAsIgnored(t *check.T) {
 	t.NotObserved(fmt.Sprintf(
-		"a cancelled call of %q ran to its end and was answered, as a server may do that cannot cancel it", w.Tool), "")
+		"a cancelled call of %q ran to its end and was answered, as a server may do that cannot cancel it", w.Tool),
+		"stop the tool when its call is cancelled")
 }
 
 // RequireNoReports fails the check if progress of the cancelled call was still
