@@ -19,7 +19,7 @@ const (
 	configuredFor = "the server is configured for another host than the loopback interface"
 
 	giveToken       = `protect the server with tokens, and give a valid one: --header "Authorization: Bearer TOKEN"`
-	giveSecondToken = `give a token of another user that the server accepts: authorization: {second: "${TOKEN}"} in --config`
+	giveSecondToken = `give a valid token of another user: authorization: {second: "${TOKEN}"} in --config`
 	answer401       = "answer a request without a token with status 401 and WWW-Authenticate: Bearer"
 	publishMetadata = "publish protected resource metadata (RFC 9728), if clients get tokens by OAuth"
 )

@@ -23,8 +23,7 @@ func upstreamProbes() []check.Check {
 			Needs: "tools",
 			Rules: []string{"authorization-no-token-passthrough"},
 			Idle:  "no tool that may be called fetches a URL in its arguments",
-			Hint: "offer a read-only tool that fetches the URL in its argument url, or allow one: " +
-				"--allow-tools NAME,…",
+			Hint:  "offer a read-only tool that fetches the URL in its argument url" + check.OrAllow,
 			// The tools are called with the URL of a page of ours, which only a server on the
 			// loopback interface can reach.
 			Probe: func(t *check.T) {

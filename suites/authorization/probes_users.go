@@ -113,8 +113,7 @@ func userProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"mrtr-request-state-bound-principal", "security-handle-user-binding"},
 			Idle:  "no request that carries a requestState succeeds for its own user",
-			Hint: "offer a read-only tool that succeeds when its requestState is sent back, or allow one: " +
-				"--allow-tools NAME,…",
+			Hint:  "offer a read-only tool that succeeds when its requestState is sent back" + check.OrAllow,
 			// The other user retries first, since a requestState may be valid once. Its refusal
 			// is evidence only if the requestState is valid for its own user.
 			Probe: func(t *check.T) {
@@ -272,7 +271,7 @@ func requireTasks(t *check.T) []string {
 		}
 	}
 	if len(out) == 0 {
-		t.NotObserved("no task was created", "offer a read-only tool that can be called as a task, or allow one: --allow-tools NAME,…")
+		t.NotObserved("no task was created", "offer a read-only tool that can be called as a task"+check.OrAllow)
 	}
 	return out
 }

@@ -135,7 +135,7 @@ func judges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"caching-not-on-input-required"},
 			Idle:  "the server sent no input_required result",
-			Hint:  "offer a read-only tool that returns an input_required result, or allow one: --allow-tools NAME,…",
+			Hint:  "offer a read-only tool that returns an input_required result" + check.OrAllow,
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					result := e.Message.Result()

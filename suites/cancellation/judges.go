@@ -18,7 +18,7 @@ import (
 const (
 	noCancellation = "the server sent no cancellation"
 	noOwnCancelled = "the server cancelled none of its requests"
-	cancelOwn      = "offer a read-only tool that cancels a request of its own, such as sampling, or allow one: --allow-tools NAME,…"
+	cancelOwn      = "offer a read-only tool that cancels a request of its own, such as sampling" + check.OrAllow
 )
 
 // judges returns the judges of the cancellations that a server sends: up to
@@ -103,7 +103,7 @@ func judges() []check.Check {
 			In:    spec.Only(spec.V2025_11_25),
 			Rules: []string{"cancellation-tasks-use-tasks-cancel", "cancellation-not-for-tasks"},
 			Idle:  "no request of the server became a task",
-			Hint:  "offer a read-only tool that samples or elicits as a task, or allow one: --allow-tools NAME,…",
+			Hint:  "offer a read-only tool that samples or elicits as a task" + check.OrAllow,
 			Judge: func(j *check.J) {
 				tasks := map[string]bool{} // by id of the request
 				for _, e := range j.Received() {

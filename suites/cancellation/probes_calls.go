@@ -26,8 +26,7 @@ func callProbes() []check.Check {
 			Needs: "tools",
 			Rules: []string{"cancellation-no-response"},
 			Idle:  noneCancelled,
-			Hint: "offer a read-only tool that takes a second and reports progress, or allow one: --allow-tools " +
-				"NAME,…",
+			Hint:  "offer a read-only tool that takes a second and reports progress" + check.OrAllow,
 			// A server may ignore the cancellation of what cannot be cancelled
 			// (#behavior-requirements), and an answer may have been under way: only a call that
 			// was stopped is judged.
@@ -49,8 +48,7 @@ func callProbes() []check.Check {
 			Needs: "tools",
 			Rules: []string{"cancellation-stop-processing", "cancellation-processing-ceases"},
 			Idle:  noneCancelled,
-			Hint: "offer a read-only tool that takes a second and reports progress, or allow one: --allow-tools " +
-				"NAME,…",
+			Hint:  "offer a read-only tool that takes a second and reports progress" + check.OrAllow,
 			// A server that answers the call at its end may have ignored the cancellation. One
 			// that sends no answer, or an early one, has processed it: then the work must not
 			// go on.
@@ -75,8 +73,7 @@ func callProbes() []check.Check {
 			Needs: "tools",
 			Rules: []string{"cancellation-no-further-messages"},
 			Idle:  noneCancelled,
-			Hint: "offer a read-only tool that takes a second and reports progress, or allow one: --allow-tools " +
-				"NAME,…",
+			Hint:  "offer a read-only tool that takes a second and reports progress" + check.OrAllow,
 			// The transport page forbids any further message, and basic/patterns/cancellation
 			// allows a server to ignore the cancellation of what cannot be cancelled: only a
 			// call that was stopped is judged.

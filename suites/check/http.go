@@ -257,6 +257,7 @@ func (h HTTP) Refused(at int) bool { return h.t.s.FailureStatus(at) != nil }
 // rule is about a message that is not required then.
 func RequireAccepted(t *T, at int) {
 	if r := t.s.FailureStatus(at); r != nil {
-		t.NotObserved(fmt.Sprintf("what was sent was refused with %v", r), "accept it with a status of success, or answer it")
+		t.NotObserved(fmt.Sprintf("what was sent was refused with %v", r),
+			"accept it with a status of success, or answer it")
 	}
 }

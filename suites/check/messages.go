@@ -63,6 +63,12 @@ func InitializeParams(version string) Params {
 	return params
 }
 
+// The ends of hints: mcpcheck calls tools that only read, and those that the user allows.
+const (
+	OrAllow  = ", or allow one: --allow-tools NAME,…"
+	AndAllow = ", and allow it: --allow-tools NAME,…"
+)
+
 // AllowHint returns a hint with the flag that allows further calls.
 func AllowHint(held []string) string {
 	if len(held) == 0 {

@@ -177,7 +177,7 @@ func run(ctx context.Context, c Check, env Env) (out Outcome, lost bool, end *se
 func rateLimitedOutcome(was Outcome) Outcome {
 	out := Outcome{
 		State: NotObserved, Detail: "the server limits the rate of requests: it answered with HTTP status 429",
-		Hint: "lift the limit for the run", Notes: was.Notes, EndedSession: was.EndedSession,
+		Hint: "lift the limit on requests for the run", Notes: was.Notes, EndedSession: was.EndedSession,
 	}
 	if was.Detail != "" {
 		out.Notes = append(out.Notes, "beside the limit: "+was.Detail)

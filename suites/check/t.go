@@ -88,7 +88,7 @@ func (t *T) RequireAnswer(r Reply) wire.Message {
 func RequireResult(t *T, method string, params Params) gjson.Result {
 	m := t.Request(method, params)
 	if m.Kind != wire.Result || !m.Result().IsObject() {
-		t.NotObserved(fmt.Sprintf("%s was answered with %s", method, m.Summary()), "")
+		t.NotObserved(fmt.Sprintf("%s was answered with %s", method, m.Summary()), "answer "+method+" with a result")
 	}
 	return m.Result()
 }
@@ -110,6 +110,9 @@ func (t *T) reply(e wire.Entry, err error) Reply {
 	}
 	return Reply{Entry: e, Err: err}
 }
+
+// keepOpen is what helps where a message could not be sent.
+const keepOpen = "keep the connection open, and read what mcpcheck sends"
 
 // require ends the body if a request failed.
 func (t *T) require(err error) {
@@ -137,15 +140,15 @@ func (t *T) require(err error) {
 		}
 		t.Fail("an answer to "+none.Method, string(none.State), "%v", err)
 	case errors.As(err, &long):
-		t.NotObserved(err.Error(), "")
+		t.NotObserved(err.Error(), "send shorter answers")
 	case errors.As(err, &unsent):
 		t.out.unsent = true
-		t.NotObserved(err.Error(), "")
+		t.NotObserved(err.Error(), keepOpen)
 	default:
 		// Whether a write succeeds while the server ends is a race; the check whose
 		// request stays unanswered reports the end.
 		t.out.unsent = true
-		t.NotObserved(fmt.Sprintf("the stimulus could not be sent: %v", err), "")
+		t.NotObserved(fmt.Sprintf("the stimulus could not be sent: %v", err), keepOpen)
 	}
 }
 
@@ -164,7 +167,7 @@ func (t *T) interrupted() {
 	}
 	if t.s.IsDisplaced() {
 		t.NotObserved("the session was ended for another one, since sessions are opened one after another: "+
-			t.pool.SerialReason(), "")
+			t.pool.SerialReason(), "let the server serve two sessions at once")
 	}
 }
 
@@ -287,7 +290,8 @@ func (t *T) Forbid(from int, what string, match func(wire.Message) bool) {
 	forbidden := t.s.Forbid(what, from, match)
 	t.out.forbidden = append(t.out.forbidden, awaitedMessage{forbidden, t.s.Transcript, from, Violated})
 	if err := t.s.AwaitBarrier(t.ctx); err != nil && forbidden.Found() == nil {
-		t.NotObserved(fmt.Sprintf("the request after the stimulus was not answered: %v", err), "")
+		t.NotObserved(fmt.Sprintf("the request after the stimulus was not answered: %v", err),
+			"answer requests also after that")
 	}
 	if hit := forbidden.Found(); hit != nil {
 		t.mark = hit.Index

@@ -243,7 +243,8 @@ func completed(t *check.T) []usage.Completion {
 		t.NotApplicable("the server has no completions")
 	}
 	if len(all) == 0 {
-		t.NotObserved("no prompt has arguments and no resource template has variables", "list a prompt with arguments, or a resource template with variables")
+		t.NotObserved("no prompt has arguments and no resource template has variables",
+			"list a prompt with arguments, or a resource template with variables")
 	}
 	return all
 }

@@ -14,7 +14,7 @@ const createElicitation = "elicitation/create"
 // The reasons why several judges are not observed, and what helps.
 const (
 	noForm    = "the server elicited no form"
-	offerForm = "offer a read-only tool that elicits a form, or allow one: --allow-tools NAME,…"
+	offerForm = "offer a read-only tool that elicits a form" + check.OrAllow
 )
 
 // judges returns the judges of client/elicitation: of requests of the server and of

@@ -17,7 +17,7 @@ import (
 const (
 	noVisit    = "the server elicited nothing in URL mode"
 	noComplete = "the server sent no notifications/elicitation/complete"
-	offerVisit = "offer a read-only tool that elicits in URL mode, or allow one: --allow-tools NAME,…"
+	offerVisit = "offer a read-only tool that elicits in URL mode" + check.OrAllow
 )
 
 // urlJudges returns the judges of elicitations in URL mode.

@@ -40,14 +40,13 @@ func probes() []check.Check {
 			Probe: func(t *check.T) { expectActionsHandled(t) },
 		},
 		{
-			ID:    "elicitation.content.validated",
-			Says:  "the server does not use content of a form that is not valid against the requestedSchema",
-			Level: spec.Should,
-			In:    spec.Since(spec.V2025_06_18),
-			Rules: []string{"elicitation-validate-content"},
-			Idle:  "no result shows whether the server used the content of a form",
-			Hint: "offer a read-only tool that elicits a form and returns its content, or allow one: " +
-				"--allow-tools NAME,…",
+			ID:       "elicitation.content.validated",
+			Says:     "the server does not use content of a form that is not valid against the requestedSchema",
+			Level:    spec.Should,
+			In:       spec.Since(spec.V2025_06_18),
+			Rules:    []string{"elicitation-validate-content"},
+			Idle:     "no result shows whether the server used the content of a form",
+			Hint:     "offer a read-only tool that elicits a form and returns its content" + check.OrAllow,
 			Malforms: true,
 			// Any form of refusal is right. Content that only lacks a field is not sent: a tool
 			// may do without it. elicitation.answers.survived judges a missing answer.

@@ -17,7 +17,7 @@ import (
 
 const (
 	noArgument = "no tool that could be called has such an argument with x-mcp-header"
-	allowTools = "offer a read-only tool with x-mcp-header on an argument, or allow one: --allow-tools NAME,…"
+	allowTools = "offer a read-only tool with x-mcp-header on an argument" + check.OrAllow
 )
 
 // argumentProbes returns the probes of the headers Mcp-Param-*, which repeat
@@ -74,8 +74,7 @@ func argumentProbes() []check.Check {
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-not-expected-when-absent"},
 			Idle:  noArgument,
-			Hint: "offer a read-only tool with x-mcp-header on an optional argument, or allow one: " +
-				"--allow-tools NAME,…",
+			Hint:  "offer a read-only tool with x-mcp-header on an optional argument" + check.OrAllow,
 			// Only optional arguments are left out; null may be an invalid argument.
 			Probe: func(t *check.T) {
 				for _, c := range mirroringCalls(t) {
@@ -117,8 +116,7 @@ func argumentProbes() []check.Check {
 			Needs: "tools",
 			Rules: []string{"headers-integer-numeric-compare"},
 			Idle:  noArgument,
-			Hint: "offer a read-only tool with x-mcp-header on an integer argument, or allow one: " +
-				"--allow-tools NAME,…",
+			Hint:  "offer a read-only tool with x-mcp-header on an integer argument" + check.OrAllow,
 			// Only integers that are written in digits alone get the fraction .0.
 			Probe: func(t *check.T) {
 				for _, v := range mirroredValues(t) {

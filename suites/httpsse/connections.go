@@ -26,7 +26,8 @@ type connection struct {
 func openConnection(t *check.T) *connection {
 	c, why := tryConnection(t, t.Timeout())
 	if c == nil {
-		t.NotObserved("a second connection could not be opened: "+why, "let the server serve several connections at once")
+		t.NotObserved("a second connection could not be opened: "+why,
+			"let the server serve several connections at once")
 	}
 	return c
 }

@@ -119,7 +119,8 @@ func expectMediaTypesServed(t *check.T, forms ...string) {
 	defer c.stream.Close()
 	c.initialize()
 	if !c.serves() {
-		t.NotObserved("a request with the usual header fields was not served", "answer "+t.Facts.BarrierMethod+" with a result")
+		t.NotObserved("a request with the usual header fields was not served",
+			"answer "+t.Facts.BarrierMethod+" with a result")
 	}
 	for _, form := range forms {
 		if !c.serves(check.With("Content-Type", form)) {

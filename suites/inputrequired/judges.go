@@ -14,7 +14,7 @@ import (
 const (
 	noInterim    = "the server sent no input_required result"
 	noRequests   = "no input_required result has inputRequests"
-	requestInput = "offer a read-only tool that returns an input_required result, or allow one: --allow-tools NAME,…"
+	requestInput = "offer a read-only tool that returns an input_required result" + check.OrAllow
 )
 
 // judges returns the judges of input_required results (basic/patterns/mrtr). Other

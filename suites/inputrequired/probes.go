@@ -99,8 +99,7 @@ func responseProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"mrtr-extra-responses-ignored"},
 			Idle:  "no request that requests input succeeded in its second round",
-			Hint: "offer a read-only tool that succeeds when its input_required result is answered, or allow " +
-				"one: --allow-tools NAME,…",
+			Hint:  "offer a read-only tool that succeeds when its input_required result is answered" + check.OrAllow,
 			// The same request must succeed without the extra response before and after: a tool
 			// may refuse to do something twice.
 			Probe: func(t *check.T) {
@@ -129,8 +128,7 @@ func responseProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"mrtr-missing-responses-rerequested"},
 			Idle:  "no request needed the response that was left out",
-			Hint: "offer a read-only tool that requests again what a retry does not answer, or allow one: " +
-				"--allow-tools NAME,…",
+			Hint:  "offer a read-only tool that requests again what a retry does not answer" + check.OrAllow,
 			// A success shows that the response was not needed.
 			Probe: func(t *check.T) {
 				for r := range asking.Rounds(t, asking.MaxRounds) {

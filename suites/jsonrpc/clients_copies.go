@@ -28,8 +28,14 @@ func clientCopies() []check.Check {
 		{ID: "jsonrpc.method.string", In: spec.Every, Hint: sendMessages},
 		{ID: "jsonrpc.method.reserved", In: spec.Every, Hint: sendMessages},
 		{ID: "jsonrpc.params.object", In: spec.Every, Hint: sendMessages},
-		{ID: "jsonrpc.request.id", In: spec.Every, Says: "the id of a request of the client is a string or an integer", Hint: sendMessages},
-		{ID: "jsonrpc.request.id.unique", In: spec.Handshake, Says: "no request of the client repeats an id", Hint: sendMessages},
+		{
+			ID: "jsonrpc.request.id", In: spec.Every,
+			Says: "the id of a request of the client is a string or an integer", Hint: sendMessages,
+		},
+		{
+			ID: "jsonrpc.request.id.unique", In: spec.Handshake,
+			Says: "no request of the client repeats an id", Hint: sendMessages,
+		},
 		{ID: "jsonrpc.notification.no-id", In: spec.Every, Hint: sendInitialized},
 		{ID: "jsonrpc.response.id", In: spec.Handshake, Hint: answerRequests},
 		{ID: "jsonrpc.response.once", In: spec.Handshake, Hint: answerRequests},

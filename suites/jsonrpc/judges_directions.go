@@ -60,7 +60,7 @@ func revisionJudge() check.Check {
 		In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
 		Rules: []string{"versioning-respect-negotiated"},
 		Idle:  "the server sent no request or notification of any revision",
-		Hint:  "offer a read-only tool that reports progress, samples or elicits, or allow one: --allow-tools NAME,…",
+		Hint:  "offer a read-only tool that reports progress, samples or elicits" + check.OrAllow,
 		Judge: func(j *check.J) {
 			check.Each(j, transcript.Messages(j), func(s transcript.Message) bool {
 				side := serverRequests

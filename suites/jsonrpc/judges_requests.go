@@ -14,8 +14,8 @@ import (
 // Why judges of requests and notifications are not observed, and what helps.
 const (
 	noMethod         = "no request or notification was sent"
-	sendNotification = "offer a read-only tool that reports progress or sends log messages, or allow one: --allow-tools NAME,…"
-	sendRequest      = "offer a read-only tool that samples, elicits or requests roots, or allow one: --allow-tools NAME,…"
+	sendNotification = "offer a read-only tool that reports progress or sends log messages" + check.OrAllow
+	sendRequest      = "offer a read-only tool that samples, elicits or requests roots" + check.OrAllow
 )
 
 // requestJudges returns the judges of requests and notifications.

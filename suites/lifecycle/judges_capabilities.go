@@ -106,8 +106,8 @@ func capabilityJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"lifecycle-missing-capability-data"},
 			Idle:  "no request was answered with error -32021",
-			Hint: "offer a read-only tool that refuses a client without a capability with error -32021, or " +
-				"allow one: --allow-tools NAME,…",
+			Hint: "offer a read-only tool that refuses a client without a capability with error -32021" +
+				check.OrAllow,
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					if code, _ := e.Message.ErrorCode(); code != spec.MissingClientCapability {

@@ -82,7 +82,8 @@ func probes() []check.Check {
 				case r.Err != nil: // another rule
 					t.NotObserved("initialize with all client capabilities was not answered: "+r.Err.Error(), acceptAll)
 				case !r.Succeeded():
-					t.NotObserved("initialize with all client capabilities was answered with "+r.Message.Summary(), acceptAll)
+					t.NotObserved("initialize with all client capabilities was answered with "+r.Message.Summary(),
+						acceptAll)
 				}
 				const rule = "no request but ping before notifications/initialized"
 				t.Forbid(t.Marked()+1, rule, func(m wire.Message) bool {

@@ -22,11 +22,7 @@ func survivalJudges() []check.Check {
 			ChargedWith: "initialize",
 			Idle:        "no initialize had a result",
 			Hint:        expect.HintReply,
-			Judge: func(j *check.J) {
-				for range transcript.ResultsOf(j, "initialize") {
-					j.Saw()
-				}
-			},
+			Judge: func(j *check.J) { transcript.SawResults(j, "initialize") },
 		},
 		{
 			ID:          "lifecycle.initialized.survived",

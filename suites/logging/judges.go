@@ -13,7 +13,7 @@ import (
 )
 
 // sendLog is what helps where the server sent no log message.
-const sendLog = "offer a read-only tool that sends log messages, or allow one: --allow-tools NAME,…"
+const sendLog = "offer a read-only tool that sends log messages" + check.OrAllow
 
 // noMessage is why several judges are not observed.
 const noMessage = "the server sent no log message"

@@ -20,8 +20,7 @@ func levelJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"logging-threshold"},
 			Idle:  "the server sent no log message after a level was set",
-			Hint: "accept logging/setLevel, and offer a read-only tool that sends log messages, or allow one: " +
-				"--allow-tools NAME,…",
+			Hint:  "accept logging/setLevel, and offer a read-only tool that sends log messages" + check.OrAllow,
 			Judge: func(j *check.J) {
 				l := &sessionLevel{
 					level: -1, requested: map[string]gjson.Result{}, after: map[string]bool{}, ids: map[string]bool{},

@@ -117,7 +117,8 @@ var setLevelsKey = check.NewKey[[]setLevel]("logging/setLevel")
 // first request without an answer.
 func setLevels(t *check.T) []setLevel {
 	if logging := t.Capabilities().Get("logging"); !logging.IsObject() {
-		t.NotObserved("the capability logging is "+wire.TypeName(logging)+", not an object", "declare logging as an object")
+		t.NotObserved("the capability logging is "+wire.TypeName(logging)+", not an object",
+			"declare logging as an object")
 	}
 	return check.Once(t, setLevelsKey, func() []setLevel {
 		var out []setLevel

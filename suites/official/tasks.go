@@ -89,7 +89,8 @@ func isTask(r gjson.Result) bool {
 func startTask(t *check.T, tool string, args check.Params) startedTask {
 	m := t.Request("tools/call", paramsWithTasks(t, check.Params{"name": tool, "arguments": args}))
 	if !createsTask(m.Result()) {
-		t.NotObserved(fmt.Sprintf("%s did not create a task: %s", tool, m.Summary()), "")
+		t.NotObserved(fmt.Sprintf("%s did not create a task: %s", tool, m.Summary()),
+			"answer a call of "+tool+" with a task")
 	}
 	return startedTask{t, tool, m.Result()}
 }

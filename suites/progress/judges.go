@@ -17,7 +17,7 @@ const (
 	noReport = "the server reported no progress"
 	noToken  = "the server requested no progress"
 
-	reportProgress = "offer a read-only tool that reports progress, or allow one: --allow-tools NAME,…"
+	reportProgress = "offer a read-only tool that reports progress" + check.OrAllow
 )
 
 // judges returns the judges of basic/utilities/progress (basic/patterns/progress
@@ -103,8 +103,7 @@ func reportJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"progress-increases"},
 			Idle:  "the server did not report progress twice on a request",
-			Hint: "offer a read-only tool that reports progress twice during a call, or allow one: " +
-				"--allow-tools NAME,…",
+			Hint:  "offer a read-only tool that reports progress twice during a call" + check.OrAllow,
 			// Two numbers that are equal as doubles are the same only if their text is equal;
 			// which of two others is larger is left open. Probes of cancellation judge what is
 			// reported after a cancellation.
@@ -191,8 +190,7 @@ func reportJudges() []check.Check {
 			In:    spec.Only(spec.V2025_11_25),
 			Rules: []string{"progress-task-stop-terminal"},
 			Idle:  "the server reported no progress on a task that ended later",
-			Hint: "offer a read-only tool that can be called as a task and reports progress, or allow one: " +
-				"--allow-tools NAME,…",
+			Hint:  "offer a read-only tool that can be called as a task and reports progress" + check.OrAllow,
 			// A task has ended once the server has sent a terminal status or the result of it
 			// (basic/utilities/tasks#task-status).
 			Judge: func(j *check.J) {
@@ -223,8 +221,7 @@ func tokenJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"progress-token-type"},
 			Idle:  noToken,
-			Hint: "offer a read-only tool that samples or elicits with a progressToken, or allow one: " +
-				"--allow-tools NAME,…",
+			Hint:  "offer a read-only tool that samples or elicits with a progressToken" + check.OrAllow,
 			Judge: func(j *check.J) {
 				check.Each(j, progressRequests(j), func(r progressRequest) bool {
 					if !(wire.ID{Raw: r.token.Raw}).IsValid() {
@@ -241,8 +238,7 @@ func tokenJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"progress-token-unique"},
 			Idle:  "the server did not request progress with two open requests",
-			Hint: "offer a read-only tool that sends two requests with a progressToken at once, or allow one: " +
-				"--allow-tools NAME,…",
+			Hint:  "offer a read-only tool that sends two requests with a progressToken at once" + check.OrAllow,
 			// A request is open until it is answered or the server cancels it.
 			Judge: func(j *check.J) {
 				tokens := map[int]string{} // by frame of the request

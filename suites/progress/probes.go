@@ -46,8 +46,7 @@ func probes() []check.Check {
 			Needs: "tools",
 			Rules: []string{"progress-token-echo"},
 			Idle:  "no progress was reported on one of the two calls",
-			Hint: "offer a read-only tool that takes a second and reports progress, or allow one: " +
-				"--allow-tools NAME,…",
+			Hint:  "offer a read-only tool that takes a second and reports progress" + check.OrAllow,
 			// The token of one call is a number and that of the other is the string of its
 			// digits. A server that keeps both in one table reports twice as often under one
 			// of them.

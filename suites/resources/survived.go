@@ -21,11 +21,7 @@ func survivalJudges() []check.Check {
 			ChargedWith: "resources/list",
 			Idle:        "no resources/list had a result",
 			Hint:        "offer resources, and answer resources/list",
-			Judge: func(j *check.J) {
-				for range transcript.ResultsOf(j, "resources/list") {
-					j.Saw()
-				}
-			},
+			Judge: func(j *check.J) { transcript.SawResults(j, "resources/list") },
 		},
 		{
 			ID: "resources.templates.survived",
@@ -38,11 +34,7 @@ func survivalJudges() []check.Check {
 			ChargedWith: "resources/templates/list",
 			Idle:        "no resources/templates/list had a result",
 			Hint:        "answer resources/templates/list with a result",
-			Judge: func(j *check.J) {
-				for range transcript.ResultsOf(j, "resources/templates/list") {
-					j.Saw()
-				}
-			},
+			Judge: func(j *check.J) { transcript.SawResults(j, "resources/templates/list") },
 		},
 		{
 			ID: "resources.read.survived",
@@ -55,11 +47,7 @@ func survivalJudges() []check.Check {
 			ChargedWith: "resources/read",
 			Idle:        "no resources/read had a result",
 			Hint:        offerReadable,
-			Judge: func(j *check.J) {
-				for range transcript.ResultsOf(j, "resources/read") {
-					j.Saw()
-				}
-			},
+			Judge: func(j *check.J) { transcript.SawResults(j, "resources/read") },
 		},
 		{
 			ID: "resources.subscribe.survived",
@@ -72,11 +60,7 @@ func survivalJudges() []check.Check {
 			ChargedWith: "resources/subscribe",
 			Idle:        "no resources/subscribe had a result",
 			Hint:        "answer resources/subscribe for a listed resource with a result",
-			Judge: func(j *check.J) {
-				for range transcript.ResultsOf(j, "resources/subscribe") {
-					j.Saw()
-				}
-			},
+			Judge: func(j *check.J) { transcript.SawResults(j, "resources/subscribe") },
 		},
 		{
 			ID: "resources.unsubscribe.survived",
@@ -89,11 +73,7 @@ func survivalJudges() []check.Check {
 			ChargedWith: "resources/unsubscribe",
 			Idle:        "no resources/unsubscribe had a result",
 			Hint:        "answer resources/unsubscribe for a listed resource with a result",
-			Judge: func(j *check.J) {
-				for range transcript.ResultsOf(j, "resources/unsubscribe") {
-					j.Saw()
-				}
-			},
+			Judge: func(j *check.J) { transcript.SawResults(j, "resources/unsubscribe") },
 		},
 	}
 }

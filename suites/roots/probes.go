@@ -13,7 +13,7 @@ import (
 
 // The reasons why several probes are not observed.
 const (
-	requestRoots = "offer a read-only tool that requests roots, or allow one: --allow-tools NAME,…"
+	requestRoots = "offer a read-only tool that requests roots" + check.OrAllow
 
 	noChange  = "no change of the roots was notified"
 	noRequest = "the server sent no roots/list"
@@ -99,8 +99,7 @@ func probes() []check.Check {
 			Needs: "tools",
 			Rules: []string{"roots-server-respects-boundaries", "roots-server-boundaries-guideline"},
 			Idle:  noRefusal,
-			Hint: "offer a read-only tool that reads files below the roots alone, or allow one: --allow-tools " +
-				"NAME,…",
+			Hint:  "offer a read-only tool that reads files below the roots alone" + check.OrAllow,
 			Probe: func(t *check.T) {
 				expectRefused(t, func(inside, outside string) string { return outside })
 			},
@@ -113,8 +112,7 @@ func probes() []check.Check {
 			Needs: "tools",
 			Rules: []string{"roots-server-validates-paths"},
 			Idle:  noRefusal,
-			Hint: "offer a read-only tool that reads files below the roots alone, or allow one: --allow-tools " +
-				"NAME,…",
+			Hint:  "offer a read-only tool that reads files below the roots alone" + check.OrAllow,
 			Probe: func(t *check.T) {
 				expectRefused(t, func(inside, outside string) string {
 					return filepath.Dir(inside) + "/../" + filepath.Base(filepath.Dir(outside)) + "/" +

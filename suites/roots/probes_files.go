@@ -42,12 +42,14 @@ func newPlaces(dir string) (inside, outside place, err error) {
 func expectRefused(t *check.T, pathOf func(inside, outside string) string) {
 	dir, err := os.MkdirTemp("", "mcpcheck-roots-")
 	if err != nil {
-		t.NotObserved("no folder for a root could be made: "+err.Error(), "let mcpcheck create folders in "+os.TempDir())
+		t.NotObserved("no folder for a root could be made: "+err.Error(),
+			"let mcpcheck create folders in "+os.TempDir())
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	inside, outside, err := newPlaces(dir)
 	if err != nil {
-		t.NotObserved("no folder for a root could be made: "+err.Error(), "let mcpcheck create folders in "+os.TempDir())
+		t.NotObserved("no folder for a root could be made: "+err.Error(),
+			"let mcpcheck create folders in "+os.TempDir())
 	}
 	tools := fileTools(t)
 	root := check.Params{"uri": format.FileURI(filepath.Dir(inside.file)), "name": "inside"}

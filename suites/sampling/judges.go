@@ -13,7 +13,7 @@ const createMessage = "sampling/createMessage"
 // Why judges are not observed, and what helps.
 const (
 	noRequest     = "the server sent no sampling/createMessage"
-	offerSampling = "offer a read-only tool that samples, or allow one: --allow-tools NAME,…"
+	offerSampling = "offer a read-only tool that samples" + check.OrAllow
 )
 
 // judges returns the judges of client/sampling: of requests of the server and of

@@ -78,8 +78,7 @@ func toolJudges() []check.Check {
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"sampling-tool-result-output-schema"},
 			Idle:  "no message that the server sent holds a structured result of a tool with an outputSchema",
-			Hint: "offer a read-only tool that samples again with the structuredContent of a tool, or allow " +
-				"one: --allow-tools NAME,…",
+			Hint:  "offer a read-only tool that samples again with the structuredContent of a tool" + check.OrAllow,
 			// A result names its use, and the use its tool. A schema that cannot be compiled is
 			// left out.
 			Judge: func(j *check.J) {

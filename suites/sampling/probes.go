@@ -16,14 +16,13 @@ import (
 func probes() []check.Check {
 	return []check.Check{
 		{
-			ID:    "sampling.result.validated",
-			Says:  "the server does not use a sampled message whose content is invalid",
-			Level: spec.Should,
-			In:    spec.Every,
-			Rules: []string{"sampling-validate-content"},
-			Idle:  "no result shows whether the server used what the client sampled",
-			Hint: "offer a read-only tool that samples and returns what the client sampled, or allow one: " +
-				"--allow-tools NAME,…",
+			ID:       "sampling.result.validated",
+			Says:     "the server does not use a sampled message whose content is invalid",
+			Level:    spec.Should,
+			In:       spec.Every,
+			Rules:    []string{"sampling-validate-content"},
+			Idle:     "no result shows whether the server used what the client sampled",
+			Hint:     "offer a read-only tool that samples and returns what the client sampled" + check.OrAllow,
 			Malforms: true,
 			// Any form of refusal is right. sampling.answers.survived judges a missing answer.
 			Probe: func(t *check.T) {
@@ -60,7 +59,7 @@ func probes() []check.Check {
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"sampling-iteration-limits"},
 			Idle:  noToolLoop,
-			Hint:  "offer a read-only tool that samples with tools, or allow one: --allow-tools NAME,…",
+			Hint:  "offer a read-only tool that samples with tools" + check.OrAllow,
 			Probe: func(t *check.T) {
 				for _, a := range asking.TriggersFor(t, asking.CreateMessage) {
 					if !a.RequestsOf(asking.CreateMessage)[0].Params.Get("tools.0").IsObject() {

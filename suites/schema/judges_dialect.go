@@ -49,7 +49,7 @@ func dialectJudges() []check.Check {
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"schema-valid-for-dialect"},
 			Idle:  "the server asked for no form",
-			Hint:  "offer a read-only tool that elicits a form, or allow one: --allow-tools NAME,…",
+			Hint:  "offer a read-only tool that elicits a form" + check.OrAllow,
 			// Unknown dialects and patterns that only other regular expression engines read
 			// cannot be judged.
 			Judge: func(j *check.J) {

@@ -34,8 +34,7 @@ func dialectProbes() []check.Check {
 			Needs: "tools",
 			Rules: []string{"schema-dialect-default-2020-12"},
 			Idle:  noDialectTool,
-			Hint: "offer a tool whose inputSchema has prefixItems or dependentRequired, and allow it: " +
-				"--allow-tools NAME,…",
+			Hint:  "offer a tool whose inputSchema has prefixItems or dependentRequired" + check.AndAllow,
 			Probe: func(t *check.T) {
 				expectDialect(t, offer.Draft07, func(input gjson.Result) bool {
 					return !wire.Member(input, "$schema").Exists() && sinceDraft07.MatchString(input.Raw)
@@ -50,8 +49,7 @@ func dialectProbes() []check.Check {
 			Needs: "tools",
 			Rules: []string{"schema-validate-by-dialect"},
 			Idle:  noDialectTool,
-			Hint: "offer a tool whose inputSchema names an older dialect in $schema, and allow it: " +
-				"--allow-tools NAME,…",
+			Hint:  "offer a tool whose inputSchema names an older dialect in $schema" + check.AndAllow,
 			Probe: func(t *check.T) {
 				expectDialect(t, offer.Draft2020, func(input gjson.Result) bool {
 					if !wire.Member(input, "$schema").Exists() {

@@ -122,8 +122,7 @@ func metaProbes() []check.Check {
 			Needs: "tools",
 			Rules: []string{"lifecycle-missing-capability-error"},
 			Idle:  "no tool that could be called without arguments asked for input",
-			Hint: "offer a read-only tool that requests input and requires no argument, or allow one: " +
-				"--allow-tools NAME,…",
+			Hint:  "offer a read-only tool that requests input and requires no argument" + check.OrAllow,
 			// A tool that asks a client with all capabilities for input is called again by a
 			// client without any. lifecycle.input.declared judges a tool that asks nevertheless;
 			// a tool may also do without input.

@@ -34,8 +34,7 @@ func judges() []check.Check {
 			On:    transport.OnStdio, // over HTTP each stream belongs to a request, and rules of their own say so
 			Rules: []string{"stdio-server-messages-kinds"},
 			Idle:  "the server sent no notification besides those of subscriptions",
-			Hint: "offer a read-only tool that reports progress or sends log messages, or allow one: " +
-				"--allow-tools NAME,…",
+			Hint:  "offer a read-only tool that reports progress or sends log messages" + check.OrAllow,
 			// Which of several requests in flight a notification belongs to is judged with
 			// the page of the notification, and so are changes, which belong to
 			// subscriptions. A cancelled request stays in flight: it may have no answer.

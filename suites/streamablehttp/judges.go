@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
@@ -23,9 +22,9 @@ func judges() []check.Check {
 			Says:  "the server answers a notification that it accepts with status 202 and no body",
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_03_26),
-			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-accepted-202"},
 			Idle:  "the server accepted no notification",
+			Hint:  "answer a notification with status 202",
 			Judge: func(j *check.J) {
 				judgeAccepted(j, func(m wire.Message) bool { return m.Kind == wire.Notification })
 			},
@@ -35,11 +34,9 @@ func judges() []check.Check {
 			Says:  "the server answers a response that it accepts with status 202 and no body",
 			Level: spec.Must,
 			In:    sessions,
-			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-accepted-202", "streamable-http-response-202"},
 			Idle:  "the server accepted no response",
-			Hint: "offer a read-only tool that samples, elicits or requests roots, or allow one: --allow-tools " +
-				"NAME,…",
+			Hint:  "offer a read-only tool that samples, elicits or requests roots" + check.OrAllow,
 			Judge: func(j *check.J) { judgeAccepted(j, wire.Message.IsResponse) },
 		},
 		{
@@ -47,7 +44,6 @@ func judges() []check.Check {
 			Says:  "a session id has only visible ASCII characters",
 			Level: spec.Must,
 			In:    sessions,
-			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-session-id-visible-ascii"},
 			Idle:  "the server gave no session id",
 			Hint:  "give a session an id: Mcp-Session-Id in the answer to initialize",

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
@@ -21,7 +20,6 @@ func statelessJudges() []check.Check {
 			Says:  "the server refuses a request without the required fields of _meta with HTTP status 400",
 			Level: spec.Must,
 			In:    spec.Stateless,
-			On:    transport.OnHTTP,
 			Rules: []string{"lifecycle-meta-missing-http-400"},
 			Idle:  "no request without the required fields of _meta was answered with error -32602",
 			Hint:  "refuse a request without the required fields of _meta with error -32602",
@@ -37,11 +35,10 @@ func statelessJudges() []check.Check {
 			Says:  "the server sends error -32021 with HTTP status 400",
 			Level: spec.Must,
 			In:    spec.Stateless,
-			On:    transport.OnHTTP,
 			Rules: []string{"lifecycle-missing-capability-http-400"},
 			Idle:  "no request was answered with error -32021",
-			Hint: "offer a read-only tool that refuses a client without a capability with error -32021, or " +
-				"allow one: --allow-tools NAME,…",
+			Hint: "offer a read-only tool that refuses a client without a capability with error -32021" +
+				check.OrAllow,
 			Judge: func(j *check.J) {
 				judgeStatus(j, func(_ wire.Message, code int) bool { return code == spec.MissingClientCapability })
 			},
@@ -51,7 +48,6 @@ func statelessJudges() []check.Check {
 			Says:  "the server sends error -32022 with HTTP status 400",
 			Level: spec.Must,
 			In:    spec.Stateless,
-			On:    transport.OnHTTP,
 			Rules: []string{"versioning-unsupported-version-http-400"},
 			Idle:  "no request was answered with error -32022",
 			Hint:  "refuse an unsupported version with error -32022",
@@ -64,7 +60,6 @@ func statelessJudges() []check.Check {
 			Says:  "the server begins a stream with X-Accel-Buffering: no, so that proxies do not buffer it",
 			Level: spec.Should,
 			In:    spec.Stateless,
-			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-x-accel-buffering"},
 			Idle:  "no request was answered with an event stream",
 			Hint:  "answer a request with an event stream, for example to report progress",
@@ -87,7 +82,6 @@ func statelessJudges() []check.Check {
 			Says:  "the server sends no progress and no log messages on the stream of a subscription",
 			Level: spec.Must,
 			In:    spec.Stateless,
-			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-request-scoped-notifications"},
 			Idle:  "no progress or log message came while the stream of a subscription was open",
 			Hint:  "report progress or log during a call while subscriptions/listen is open",

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/expect"
@@ -23,9 +22,9 @@ func answerProbes() []check.Check {
 			Says:  "the server answers as application/json or text/event-stream, whatever else the client accepts",
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_03_26),
-			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-request-content-type"},
 			Idle:  "no request was answered with a status of success",
+			Hint:  "answer a posted request with a status of success",
 			// With a failure status the server does not serve the request, and the page does
 			// not state the form of the answer; streamable-http.accept.forms judges that.
 			Probe: func(t *check.T) {
@@ -52,7 +51,6 @@ func answerProbes() []check.Check {
 			Says:  "an answer as application/json is one object, the response to the request",
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_03_26),
-			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-json-single-object"},
 			Idle:  "no request was answered as application/json",
 			Hint:  "answer requests as application/json",
@@ -83,7 +81,6 @@ func answerProbes() []check.Check {
 			Says:  "the server answers a notification that it refuses with a status of failure",
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_03_26),
-			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-rejected-4xx"},
 			Idle:  "the server accepted every notification",
 			Hint:  expect.HintOptional,
@@ -106,7 +103,6 @@ func answerProbes() []check.Check {
 			Says:     "the server does not accept an array of requests without an answer: a client waits for ever",
 			Level:    spec.Robust,
 			In:       spec.Between(spec.V2025_06_18, spec.V2025_11_25),
-			On:       transport.OnHTTP,
 			Spec:     "basic/transports#sending-messages-to-the-server",
 			Malforms: true,
 			Idle:     "no array was sent",
@@ -132,7 +128,6 @@ func answerProbes() []check.Check {
 			Says:     "a session continues after requests with media types that the server may refuse",
 			Level:    spec.Robust,
 			In:       spec.Since(spec.V2025_03_26),
-			On:       transport.OnHTTP,
 			Spec:     "basic/transports#sending-messages-to-the-server",
 			Malforms: true,
 			Idle:     "no request was posted",

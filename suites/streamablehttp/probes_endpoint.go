@@ -6,7 +6,6 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/internal/match"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
@@ -22,9 +21,9 @@ func endpointProbes() []check.Check {
 			Says:  "the server has one path that takes POST and, where the revision has it, GET",
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_03_26),
-			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-single-endpoint"},
 			Idle:  "no POST was answered with a status of success",
+			Hint:  "answer a POST with a status of success",
 			// Whether a GET is answered with an event stream or 405 is judged by
 			// streamable-http.get.answer.
 			Probe: func(t *check.T) {
@@ -44,10 +43,9 @@ func endpointProbes() []check.Check {
 			Says:  "the server answers a GET at once, so that clients know whether it opens a stream",
 			Level: spec.Robust,
 			In:    withSessions,
-			On:    transport.OnHTTP,
 			Spec:  "basic/transports#listening-for-messages-from-the-server",
 			Idle:  "no GET was sent in a session that is alive",
-			Hint:  "open a stream at a GET",
+			Hint:  "serve the requests of a session after a GET",
 			// No clause states when the answer begins: some servers send its head with the first
 			// event only. What it is judges streamable-http.get.answer.
 			Probe: func(t *check.T) {
@@ -70,14 +68,14 @@ func endpointProbes() []check.Check {
 			Says:  "clients that use the same request ids at the same time get the answers to their own requests",
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_03_26),
-			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-multiple-clients"},
 			Idle:  "no request was sent",
 			// Under each id one client sends a request that is answered with a result, and the
 			// other one that is answered with an error.
 			Probe: func(t *check.T) {
 				if t.Try("mcpcheck/no-such-method", nil).Succeeded() {
-					t.NotObserved("an unknown method gets a result, so that the answers cannot be told apart", "")
+					t.NotObserved("an unknown method gets a result, so that the answers cannot be told apart",
+						"answer an unknown method with an error")
 				}
 				first, second := openClient(t), openClient(t)
 				defer first.End()
@@ -97,10 +95,9 @@ func endpointProbes() []check.Check {
 			Says:  "a server that is used over the loopback interface listens on no other address of its machine",
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_03_26),
-			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-bind-localhost"},
 			Idle:  "this machine has no address besides those of the loopback interface",
-			Hint:  "judge the server on a machine with a network address besides the loopback one",
+			Hint:  "run the server on a machine that has a network address besides the loopback one",
 			// The request names the session and the host that the server knows. Another server
 			// may listen at the address: only a result shows that it is the same one.
 			Probe: func(t *check.T) {
@@ -123,7 +120,7 @@ func endpointProbes() []check.Check {
 					}
 				}
 				if unclear != "" {
-					t.NotObserved(unclear, "")
+					t.NotObserved(unclear, "listen on the loopback interface alone")
 				}
 			},
 		},
@@ -138,18 +135,19 @@ func expectGetPath(t *check.T) {
 	defer b.End()
 	get, err := b.TryRequest(http.MethodGet, posting.AcceptStream())
 	if err != nil {
-		t.NotObserved("a GET was not answered: "+err.Error(), "")
+		t.NotObserved("a GET was not answered: "+err.Error(), answerGet)
 	}
 	defer get.Close()
 	switch status := get.Status; {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status >= 500,
 		posting.IsUnavailable(status):
-		t.NotObserved("a GET was answered with "+check.Describe(get), "")
+		t.NotObserved("a GET was answered with "+check.Describe(get), answerGet)
 	case status != http.StatusNotFound:
 		return
 	}
 	if after, err := b.TryPost(posting.BarrierFrame(t)); err != nil || !posting.IsServed(t, after) {
-		t.NotObserved("a GET was answered with "+check.Describe(get)+", and its session was not alive after it", "")
+		t.NotObserved("a GET was answered with "+check.Describe(get)+", and its session was not alive after it",
+			"serve the requests of a session after a GET")
 	}
 	t.Fail("an event stream or status 405", check.Describe(get),
 		"a GET of the path that takes POST was sent in a session that is alive")
@@ -210,10 +208,11 @@ func expectOwnAnswer(t *check.T, r clientRequest, x *check.PendingExchange) {
 	t.HTTP().Mark(x)
 	switch {
 	case posting.IsUnavailable(x.Status):
-		t.NotObserved("the server has no room for so many requests at once: "+check.Describe(x), "")
+		t.NotObserved("the server has no room for so many requests at once: "+check.Describe(x),
+			fmt.Sprintf("serve %d requests at once", 2*idsOfClients))
 	case r.isValid && !r.hasSession && x.Status >= 400 && x.Status < 500 && !isMethodNotFound(t, x):
 		t.NotObserved("without sessions the server does not distinguish the clients: requests with the same id were "+
-			"answered with "+check.Describe(x), "")
+			"answered with "+check.Describe(x), "give each client a session with an Mcp-Session-Id")
 	case !r.isValid && !posting.IsSuccess(x):
 		return
 	}

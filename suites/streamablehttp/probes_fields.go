@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
 
@@ -27,10 +27,6 @@ func fieldProbes() []check.Check {
 			ID:    "streamable-http.content-type.forms",
 			Says:  "the server serves a POST of application/json with a charset, which many HTTP clients add",
 			Level: spec.Robust,
-			In:    spec.Since(spec.V2025_03_26),
-			On:    transport.OnHTTP,
-			Spec:  sendingMessages,
-			Idle:  noField,
 			Probe: func(t *check.T) {
 				expectFormsServed(t, "Content-Type", [][]string{
 					{"application/json; charset=utf-8"}, {"application/json;charset=UTF-8"},
@@ -42,10 +38,6 @@ func fieldProbes() []check.Check {
 			ID:    "streamable-http.content-type.case",
 			Says:  "the server compares the media type in Content-Type case-insensitively (RFC 9110 section 8.3.1)",
 			Level: spec.Robust,
-			In:    spec.Since(spec.V2025_03_26),
-			On:    transport.OnHTTP,
-			Spec:  sendingMessages,
-			Idle:  noField,
 			Probe: func(t *check.T) { expectFormsServed(t, "Content-Type", [][]string{{"Application/JSON"}}) },
 		},
 		{
@@ -53,11 +45,8 @@ func fieldProbes() []check.Check {
 			Says: "a server that refuses text/plain refuses other media types that contain application/json, " +
 				"which pages of other sites can post without a preflight",
 			Level: spec.Robust,
-			In:    spec.Since(spec.V2025_03_26),
-			On:    transport.OnHTTP,
-			Spec:  sendingMessages,
 			Idle:  "the server serves a body of text/plain",
-			Hint:  "refuse a body of text/plain",
+			Hint:  "refuse a POST of text/plain",
 			Probe: func(t *check.T) {
 				b := posting.OpenSession(t)
 				defer b.End()
@@ -83,10 +72,6 @@ func fieldProbes() []check.Check {
 			ID:    "streamable-http.accept.forms",
 			Says:  "the server serves a POST whose Accept names both media types in any order, with weights or others",
 			Level: spec.Robust,
-			In:    spec.Since(spec.V2025_03_26),
-			On:    transport.OnHTTP,
-			Spec:  sendingMessages,
-			Idle:  noField,
 			Probe: func(t *check.T) {
 				forms := [][]string{{"application/json,text/event-stream"}, {"application/json , text/event-stream"}}
 				for _, accept := range acceptFields() {
@@ -99,10 +84,6 @@ func fieldProbes() []check.Check {
 			ID:    "streamable-http.accept.case",
 			Says:  "the server compares the media types in Accept case-insensitively (RFC 9110 section 8.3.1)",
 			Level: spec.Robust,
-			In:    spec.Since(spec.V2025_03_26),
-			On:    transport.OnHTTP,
-			Spec:  sendingMessages,
-			Idle:  noField,
 			Probe: func(t *check.T) {
 				expectFormsServed(t, "Accept", [][]string{{"Application/JSON, Text/Event-Stream"}})
 			},
@@ -111,10 +92,6 @@ func fieldProbes() []check.Check {
 			ID:    "streamable-http.accept.lines",
 			Says:  "the server serves a POST with two lines of Accept, which some HTTP clients write for two values",
 			Level: spec.Robust,
-			In:    spec.Since(spec.V2025_03_26),
-			On:    transport.OnHTTP,
-			Spec:  sendingMessages,
-			Idle:  noField,
 			Probe: func(t *check.T) {
 				expectFormsServed(t, "Accept", [][]string{{"application/json", "text/event-stream"}})
 			},
@@ -124,10 +101,9 @@ func fieldProbes() []check.Check {
 			Says:  "the server opens a stream for a GET whose Accept names text/event-stream with a weight or others",
 			Level: spec.Robust,
 			In:    withSessions,
-			On:    transport.OnHTTP,
 			Spec:  "basic/transports#listening-for-messages-from-the-server",
 			Idle:  "a GET opened no stream",
-			Hint:  "open a stream at a GET",
+			Hint:  expect.HintGetStream,
 			// Each GET has a session of its own, since a server may open one stream in each.
 			Probe: func(t *check.T) {
 				if !tryStream(t, "text/event-stream").IsEventStream() {
@@ -150,9 +126,8 @@ func fieldProbes() []check.Check {
 			Says:  "the server serves a request whose header fields have names in lower case, as proxies write them",
 			Level: spec.Robust,
 			In:    withSessions,
-			On:    transport.OnHTTP,
-			Spec:  sendingMessages,
 			Idle:  "nothing was served over a separate connection",
+			Hint:  "answer requests over a second connection",
 			// The probe sends bytes, as an HTTP client writes names in one way only. Since
 			// 2026-07-28 a clause states the rule, which headers.names.case judges.
 			Probe: func(t *check.T) {
@@ -188,7 +163,7 @@ func sendBytes(t *check.T, request string) (served bool, answer string) {
 		return false, err.Error()
 	}
 	if posting.IsUnavailable(r.Status) {
-		t.NotObserved(fmt.Sprintf("a request was answered with status %d", r.Status), "")
+		t.NotObserved(fmt.Sprintf("a request was answered with status %d", r.Status), posting.HintAvailable)
 	}
 	for _, m := range posting.RawMessages(r) {
 		if m.Kind == wire.Result {
@@ -204,7 +179,7 @@ func tryStream(t *check.T, accept string) *check.PendingExchange {
 	defer b.End()
 	x, err := b.TryRequest(http.MethodGet, check.With("Accept", accept))
 	if err != nil {
-		t.NotObserved("a GET was not answered: "+err.Error(), "")
+		t.NotObserved("a GET was not answered: "+err.Error(), answerGet)
 	}
 	x.Close()
 	return x
@@ -217,7 +192,8 @@ func expectFormsServed(t *check.T, field string, forms [][]string) {
 	b := posting.OpenSession(t)
 	defer b.End()
 	if x := posting.RequireServerStatus(t, b.Post(posting.BarrierFrame(t))); !posting.IsServed(t, x) {
-		t.NotObserved("a request with the usual header fields was answered with "+check.Describe(x), "")
+		t.NotObserved("a request with the usual header fields was answered with "+check.Describe(x),
+			"answer "+t.Facts.BarrierMethod+" with a result")
 	}
 	var refused []string
 	var first *check.PendingExchange

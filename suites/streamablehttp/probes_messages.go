@@ -6,7 +6,6 @@ import (
 	"net/http"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/expect"
@@ -28,7 +27,6 @@ func messageProbes() []check.Check {
 			Says:  "the server accepts a cancellation of a request that it has answered, since the two may cross",
 			Level: spec.Robust,
 			In:    withSessions,
-			On:    transport.OnHTTP,
 			Spec:  "basic/utilities/cancellation#error-handling",
 			Idle:  noneRefusable,
 			Probe: func(t *check.T) {
@@ -44,7 +42,6 @@ func messageProbes() []check.Check {
 			Says:  "the server accepts progress of a request that it no longer waits for, since the two may cross",
 			Level: spec.Robust,
 			In:    withSessions,
-			On:    transport.OnHTTP,
 			Spec:  "basic/utilities/progress#behavior-requirements",
 			Idle:  noneRefusable,
 			Probe: func(t *check.T) {
@@ -58,7 +55,6 @@ func messageProbes() []check.Check {
 			Says:  "the server accepts a change of the roots of a client that declares them, even if it uses none",
 			Level: spec.Robust,
 			In:    withSessions,
-			On:    transport.OnHTTP,
 			Spec:  "client/roots#root-list-changes",
 			Idle:  noneRefusable,
 			Probe: func(t *check.T) { expectAccepted(t, "notifications/roots/list_changed", nil) },
@@ -68,7 +64,6 @@ func messageProbes() []check.Check {
 			Says:     "the server sends no error with a status of success for a response that it did not request",
 			Level:    spec.Must,
 			In:       withSessions,
-			On:       transport.OnHTTP,
 			Rules:    []string{"streamable-http-rejected-4xx"},
 			Session:  check.OwnSession,
 			Malforms: true,
@@ -129,7 +124,8 @@ func expectAccepted(t *check.T, method string, params check.Params) {
 	switch {
 	case status == 0, status == http.StatusNotFound, !posting.IsClientError(status) && status >= 400 && status < 500,
 		posting.IsUnavailable(status):
-		t.NotObserved(fmt.Sprintf("%s was answered with HTTP status %d", method, status), "")
+		t.NotObserved(fmt.Sprintf("%s was answered with HTTP status %d", method, status),
+			"answer "+method+" with status 202")
 	case status >= 400:
 		t.Fail("HTTP status 202", fmt.Sprintf("HTTP status %d", status), "%s was posted", method)
 	}

@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
@@ -20,9 +19,9 @@ func originProbes() []check.Check {
 			Says:  "a server on the loopback interface processes no request with a foreign Origin",
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_03_26),
-			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-validate-origin"},
 			Idle:  "no request with a foreign Origin was served or refused",
+			Hint:  "refuse a POST with a foreign Origin with status 403",
 			// No clause states which names the server accepts in Host, or whether it accepts
 			// an Origin that is no other site's: that is noted.
 			Probe: func(t *check.T) {
@@ -54,16 +53,16 @@ func originProbes() []check.Check {
 			Says:  "a server on the loopback interface processes no request with the Origin and Host of another site",
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_03_26),
-			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-validate-origin"},
 			Idle:  "no request with the Origin and Host of another site was answered",
+			Hint:  "refuse a POST with a foreign Origin with status 403",
 			// A browser sends such a request to a name that was rebound to the address of the
 			// server, which is the attack that the clause is about. A server that validates
 			// either field refuses it; streamable-http.origin.validated judges Origin alone.
 			Probe: func(t *check.T) {
 				r := tryOrigins(t).rebound
 				if r.x == nil {
-					t.NotObserved(r.what+" was not answered: "+r.answer, "")
+					t.NotObserved(r.what+" was not answered: "+r.answer, "refuse it with status 403")
 				}
 				t.HTTP().Mark(r.x)
 				posting.RequireServerStatus(t, r.x)
@@ -78,10 +77,9 @@ func originProbes() []check.Check {
 			Says:  "the server refuses a request for its Origin with status 403",
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_11_25),
-			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-origin-403"},
 			Idle:  "no request was refused for its Origin",
-			Hint:  "refuse a foreign Origin",
+			Hint:  "refuse a POST with a foreign Origin with status 403",
 			// A request that was served is judged by streamable-http.origin.validated. GET and
 			// DELETE need not be offered at all.
 			Probe: func(t *check.T) {
@@ -137,7 +135,7 @@ func tryOrigins(t *check.T) originTrial {
 		return o
 	})
 	if !trial.servedWithout {
-		t.NotObserved("a request without Origin is not served either", "")
+		t.NotObserved("a request without Origin is not served either", "serve a request without Origin")
 	}
 	return trial
 }

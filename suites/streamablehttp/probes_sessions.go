@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 	"github.com/mcpcheck/mcpcheck/suites/survey/toolcalls"
@@ -22,9 +21,9 @@ func sessionProbes() []check.Check {
 			Says:  "the server gives each session a different id that cannot be guessed",
 			Level: spec.Should,
 			In:    withSessions,
-			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-session-id-secure", "security-session-id-non-deterministic"},
 			Idle:  "too few sessions could be opened to compare their ids",
+			Hint:  "let clients open 20 sessions, each with an Mcp-Session-Id",
 			// The ids vary in at most as many bits as the characters seen at each place allow.
 			// Counters and clocks vary only in their last places.
 			Probe: func(t *check.T) {
@@ -41,7 +40,6 @@ func sessionProbes() []check.Check {
 			Says:  "a session continues unchanged while another one is opened, used and ended",
 			Level: spec.Should,
 			In:    spec.Only(spec.V2025_11_25),
-			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-session-isolation"},
 			Idle:  "no second session was opened",
 			// Requests with the same id in both sessions are judged by streamable-http.clients.
@@ -49,7 +47,8 @@ func sessionProbes() []check.Check {
 				kept := openIdentifiedSession(t)
 				defer kept.End()
 				if x := kept.Post(posting.BarrierFrame(t)); !posting.IsServed(t, x) {
-					t.NotObserved("a second session does not serve requests: "+check.Describe(x), "")
+					t.NotObserved("a second session does not serve requests: "+check.Describe(x),
+						"serve the requests of a second session")
 				}
 				other := posting.OpenSession(t)
 				expectServed(t, kept, "after another session was opened")

@@ -5,13 +5,18 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/internal/match"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
 
 // noSessionEnded is why the checks of ended sessions are not observed.
-const noSessionEnded = "no session was ended"
+const (
+	noSessionEnded = "no session was ended"
+	allowDelete    = "let clients end sessions by DELETE"
+	refuseEnded    = "refuse the requests of an ended session with status 404"
+	answerEach     = "answer each request, at least with a status"
+)
 
 // endedSessionProbes returns the probes of basic/transports#session-management of
 // requests that name an ended session. A session is known to be ended only after a
@@ -22,10 +27,6 @@ func endedSessionProbes() []check.Check {
 			ID:    "streamable-http.session.ended",
 			Says:  "the server processes no request with the id of an ended session",
 			Level: spec.Must,
-			In:    withSessions,
-			On:    transport.OnHTTP,
-			Rules: []string{"streamable-http-session-terminated-404"},
-			Idle:  noSessionEnded,
 			// The statuses of refusals are judged by the other checks of ended sessions.
 			Probe: func(t *check.T) {
 				post := tryEndedSession(t).post.requireAnswer(t)
@@ -40,10 +41,6 @@ func endedSessionProbes() []check.Check {
 			ID:    "streamable-http.session.ended.answered",
 			Says:  "the server answers requests with the id of an ended session",
 			Level: spec.Must,
-			In:    withSessions,
-			On:    transport.OnHTTP,
-			Rules: []string{"streamable-http-session-terminated-404"},
-			Idle:  noSessionEnded,
 			Probe: func(t *check.T) {
 				e := tryEndedSession(t)
 				for _, a := range []*sessionAnswer{e.post, e.get, e.delete} {
@@ -61,14 +58,10 @@ func endedSessionProbes() []check.Check {
 			ID:    "streamable-http.session.ended.status",
 			Says:  "the server refuses requests with the id of an ended session with status 404",
 			Level: spec.Must,
-			In:    withSessions,
-			On:    transport.OnHTTP,
-			Rules: []string{"streamable-http-session-terminated-404"},
-			Idle:  noSessionEnded,
 			Probe: func(t *check.T) {
 				post := tryEndedSession(t).post.requireAnswer(t)
 				if post.served {
-					t.NotObserved(post.what+" was processed", "")
+					t.NotObserved(post.what+" was processed", refuseEnded)
 				}
 				t.HTTP().Mark(post.x)
 				match.Expect(t, post.x.Status).To(match.BeStatus(http.StatusNotFound), "%s", post.what)
@@ -79,14 +72,10 @@ func endedSessionProbes() []check.Check {
 			ID:    "streamable-http.session.ended.get",
 			Says:  "the server answers a GET with the id of an ended session with status 404, if it opens streams",
 			Level: spec.Must,
-			In:    withSessions,
-			On:    transport.OnHTTP,
-			Rules: []string{"streamable-http-session-terminated-404"},
-			Idle:  noSessionEnded,
 			Probe: func(t *check.T) {
 				e := tryEndedSession(t)
 				if e.get == nil {
-					t.NotObserved("a GET before the end of the session opened no stream", "")
+					t.NotObserved("a GET before the end of the session opened no stream", expect.HintGetStream)
 				}
 				e.expectNotFound(t, e.get.requireAnswer(t))
 				t.Saw()
@@ -96,10 +85,6 @@ func endedSessionProbes() []check.Check {
 			ID:    "streamable-http.session.ended.delete",
 			Says:  "the server answers a second DELETE of a session with status 404",
 			Level: spec.Must,
-			In:    withSessions,
-			On:    transport.OnHTTP,
-			Rules: []string{"streamable-http-session-terminated-404"},
-			Idle:  noSessionEnded,
 			Probe: func(t *check.T) {
 				e := tryEndedSession(t)
 				e.expectNotFound(t, e.delete.requireAnswer(t))
@@ -120,7 +105,7 @@ type sessionAnswer struct {
 // requireAnswer ends the body unless the server itself answered.
 func (a *sessionAnswer) requireAnswer(t *check.T) *sessionAnswer {
 	if a.x == nil {
-		t.NotObserved(a.what+" was not answered: "+a.problem, "")
+		t.NotObserved(a.what+" was not answered: "+a.problem, answerEach)
 	}
 	posting.RequireServerStatus(t, a.x)
 	return a
@@ -193,9 +178,10 @@ func endSession(t *check.T, b *posting.RawSession) {
 	x, err := b.TryRequest(http.MethodDelete)
 	switch {
 	case err != nil:
-		t.NotObserved("a DELETE was not answered: "+err.Error(), "")
+		t.NotObserved("a DELETE was not answered: "+err.Error(), allowDelete)
 	case !posting.IsSuccess(x):
-		t.NotObserved("the server does not let clients end sessions: DELETE was answered with "+check.Describe(x), "")
+		t.NotObserved("the server does not let clients end sessions: DELETE was answered with "+check.Describe(x),
+			allowDelete)
 	}
 }
 
@@ -204,7 +190,7 @@ func endSession(t *check.T, b *posting.RawSession) {
 // status, has one cause, which the checks of POST report.
 func (e endedSession) expectNotFound(t *check.T, a *sessionAnswer) {
 	if a.x.Status != http.StatusNotFound && (e.post.served || e.post.isRefusedLike(a)) {
-		t.NotObserved(e.post.what+" was answered with "+check.Describe(e.post.x), "")
+		t.NotObserved(e.post.what+" was answered with "+check.Describe(e.post.x), refuseEnded)
 	}
 	t.HTTP().Mark(a.x)
 	match.Expect(t, a.x.Status).To(match.BeStatus(http.StatusNotFound), "%s", a.what)

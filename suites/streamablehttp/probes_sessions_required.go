@@ -6,8 +6,8 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/internal/match"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
 
@@ -22,10 +22,6 @@ func requiredSessionProbes() []check.Check {
 			ID:    "streamable-http.session.required",
 			Says:  "a server that requires a session id answers requests without one with status 400",
 			Level: spec.Should,
-			In:    withSessions,
-			On:    transport.OnHTTP,
-			Rules: []string{"streamable-http-session-required-400"},
-			Idle:  noneWithoutSession,
 			Probe: func(t *check.T) {
 				a := requireSessionID(t).post.requireAnswer(t)
 				t.HTTP().Mark(a.x)
@@ -37,10 +33,6 @@ func requiredSessionProbes() []check.Check {
 			ID:    "streamable-http.session.required.notification",
 			Says:  "a server that requires a session id answers notifications without one with status 400",
 			Level: spec.Should,
-			In:    withSessions,
-			On:    transport.OnHTTP,
-			Rules: []string{"streamable-http-session-required-400"},
-			Idle:  noneWithoutSession,
 			Probe: func(t *check.T) {
 				r := requireSessionID(t)
 				r.expectRefused(t, r.notification, http.StatusBadRequest)
@@ -50,15 +42,11 @@ func requiredSessionProbes() []check.Check {
 			ID:    "streamable-http.session.required.get",
 			Says:  "a server that requires a session id and opens streams answers a GET without one with status 400",
 			Level: spec.Should,
-			In:    withSessions,
-			On:    transport.OnHTTP,
-			Rules: []string{"streamable-http-session-required-400"},
-			Idle:  noneWithoutSession,
 			// 405 says that the server opens no stream without a session.
 			Probe: func(t *check.T) {
 				r := requireSessionID(t)
 				if r.get == nil {
-					t.NotObserved("a GET with a session id opened no stream", "")
+					t.NotObserved("a GET with a session id opened no stream", expect.HintGetStream)
 				}
 				r.expectRefused(t, r.get, http.StatusBadRequest, http.StatusMethodNotAllowed)
 			},
@@ -67,10 +55,6 @@ func requiredSessionProbes() []check.Check {
 			ID:    "streamable-http.session.required.delete",
 			Says:  "a server that requires a session id answers a DELETE without one with status 400",
 			Level: spec.Should,
-			In:    withSessions,
-			On:    transport.OnHTTP,
-			Rules: []string{"streamable-http-session-required-400"},
-			Idle:  noneWithoutSession,
 			// A server may answer any DELETE with 405.
 			Probe: func(t *check.T) {
 				r := requireSessionID(t)
@@ -122,7 +106,8 @@ func requireSessionID(t *check.T) requiredSession {
 func (r requiredSession) expectRefused(t *check.T, a *sessionAnswer, statuses ...int) {
 	a.requireAnswer(t)
 	if !slices.Contains(statuses, a.x.Status) && r.post.x != nil && r.post.x.Status == a.x.Status {
-		t.NotObserved(r.post.what+" was answered with the same status", "")
+		t.NotObserved(r.post.what+" was answered with the same status",
+			"refuse a request without a session id with status 400")
 	}
 	t.HTTP().Mark(a.x)
 	match.Expect(t, a.x.Status).To(match.BeStatus(statuses...), "%s", a.what)

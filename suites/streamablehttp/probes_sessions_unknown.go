@@ -6,13 +6,13 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/internal/match"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
 
 const (
 	sessionManagement  = "basic/transports#session-management"
+	refuseUnknown      = "refuse a request with an unknown session id with status 404"
 	noUnknownSessionID = "no request named a session that the server did not open"
 )
 
@@ -27,10 +27,6 @@ func unknownSessionProbes() []check.Check {
 			Says: "a server that requires a session processes no request with a session id that it did not give, " +
 				"which opens no session and bypasses initialize",
 			Level: spec.Robust,
-			In:    withSessions,
-			On:    transport.OnHTTP,
-			Spec:  sessionManagement,
-			Idle:  noUnknownSessionID,
 			Probe: func(t *check.T) {
 				u := tryUnknownSessions(t)
 				for _, a := range []*sessionAnswer{u.similar, u.other} {
@@ -49,10 +45,6 @@ func unknownSessionProbes() []check.Check {
 			ID:    "streamable-http.session.unknown.answered",
 			Says:  "the server answers requests with a session id that it did not give, so that clients do not wait",
 			Level: spec.Robust,
-			In:    withSessions,
-			On:    transport.OnHTTP,
-			Spec:  sessionManagement,
-			Idle:  noUnknownSessionID,
 			Probe: func(t *check.T) {
 				u := tryUnknownSessions(t)
 				for _, a := range []*sessionAnswer{u.similar, u.other} {
@@ -61,7 +53,7 @@ func unknownSessionProbes() []check.Check {
 					case a.x != nil:
 						t.Saw()
 					case u.ended.post != nil && u.ended.post.x == nil:
-						t.NotObserved(u.ended.post.what+" was not answered either", "")
+						t.NotObserved(u.ended.post.what+" was not answered either", answerEach)
 					default:
 						t.Fail("HTTP status 404", a.problem, "%s was not answered: %s", a.what, a.problem)
 					}
@@ -73,25 +65,22 @@ func unknownSessionProbes() []check.Check {
 			Says: "the server refuses a request with a session id that it does not know with status 404, " +
 				"the only one after which clients open a new session",
 			Level: spec.Robust,
-			In:    withSessions,
-			On:    transport.OnHTTP,
-			Spec:  sessionManagement,
-			Idle:  noUnknownSessionID,
 			// Only an id of the server's own form is one that it may have given and forgotten.
 			// 401 and 403 are about the client.
 			Probe: func(t *check.T) {
 				u := tryUnknownSessions(t)
 				if u.similar == nil {
-					t.NotObserved("the ids of the server are too short to make another one like them", "")
+					t.NotObserved("the ids of the server are too short to make another one like them",
+						"give sessions longer ids")
 				}
 				a := u.similar.requireAnswer(t)
 				switch {
 				case a.served:
-					t.NotObserved(a.what+" was processed", "")
+					t.NotObserved(a.what+" was processed", refuseUnknown)
 				case a.x.Status == http.StatusUnauthorized, a.x.Status == http.StatusForbidden:
-					t.NotObserved(a.what+" was answered with "+check.Describe(a.x), "")
+					t.NotObserved(a.what+" was answered with "+check.Describe(a.x), refuseUnknown)
 				case a.x.Status != http.StatusNotFound && u.ended.post != nil && u.ended.post.isRefusedLike(a):
-					t.NotObserved(u.ended.post.what+" was refused with the same status", "")
+					t.NotObserved(u.ended.post.what+" was refused with the same status", refuseUnknown)
 				}
 				t.HTTP().Mark(a.x)
 				match.Expect(t, a.x.Status).To(match.BeStatus(http.StatusNotFound), "%s", a.what)
@@ -103,21 +92,18 @@ func unknownSessionProbes() []check.Check {
 			Says: "a server that requires a session opens no stream, on which no message would come, " +
 				"for a GET with a session id that it did not give",
 			Level: spec.Robust,
-			In:    withSessions,
-			On:    transport.OnHTTP,
-			Spec:  sessionManagement,
-			Idle:  noUnknownSessionID,
 			Probe: func(t *check.T) {
 				u := tryUnknownSessions(t)
 				if u.get == nil {
-					t.NotObserved("a GET in a session that is open opened no stream, or the ids are too short", "")
+					t.NotObserved("a GET in a session that is open opened no stream, or the ids are too short",
+						"open a stream at a GET, and give sessions longer ids")
 				}
 				a := u.get.requireAnswer(t)
 				switch {
 				case a.served && u.similar.served:
-					t.NotObserved(u.similar.what+" was processed", "")
+					t.NotObserved(u.similar.what+" was processed", refuseUnknown)
 				case a.served && u.ended.get != nil && u.ended.get.served:
-					t.NotObserved(u.ended.get.what+" opened a stream too", "")
+					t.NotObserved(u.ended.get.what+" opened a stream too", refuseEnded)
 				case a.served:
 					t.HTTP().Mark(a.x)
 					t.Fail("HTTP status 404", check.Describe(a.x), "%s opened a stream", a.what)
@@ -130,10 +116,6 @@ func unknownSessionProbes() []check.Check {
 			Says: "a server that gives no session ids serves a request with one, " +
 				"which clients send that had a session before it was replaced",
 			Level: spec.Robust,
-			In:    withSessions,
-			On:    transport.OnHTTP,
-			Spec:  sessionManagement,
-			Idle:  noUnknownSessionID,
 			Probe: func(t *check.T) {
 				b := posting.OpenSession(t)
 				defer b.End()
@@ -141,7 +123,8 @@ func unknownSessionProbes() []check.Check {
 					t.NotApplicable("the server gives its sessions an id")
 				}
 				if x := b.Post(posting.BarrierFrame(t)); !posting.IsServed(t, x) {
-					t.NotObserved("a request without a session id was answered with "+check.Describe(x), "")
+					t.NotObserved("a request without a session id was answered with "+check.Describe(x),
+						"answer "+t.Facts.BarrierMethod+" with a result")
 				}
 				x := b.Post(posting.BarrierFrame(t), check.With(posting.SessionField, formerSessionID))
 				if posting.RequireServerStatus(t, x); !posting.IsServed(t, x) {

@@ -7,9 +7,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/match"
 	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/asking"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 	"github.com/mcpcheck/mcpcheck/suites/survey/toolcalls"
@@ -26,9 +26,9 @@ func statelessProbes() []check.Check {
 			Says:  "the server answers an unknown method with status 404",
 			Level: spec.Must,
 			In:    spec.Stateless,
-			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-unknown-method-404"},
 			Idle:  "no request of an unknown method was sent",
+			Hint:  "answer an unknown method with error -32601",
 			// That the answer is error -32601 is judged by the checks of JSON-RPC.
 			Probe: func(t *check.T) {
 				a := posting.RequireAvailable(t, posting.Posting{Method: "mcpcheck/no-such-method"}.Post(t))
@@ -46,10 +46,9 @@ func statelessProbes() []check.Check {
 			Says:  "a server without handshake revisions answers GET and DELETE with status 405",
 			Level: spec.Should,
 			In:    spec.Stateless,
-			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-get-delete-405"},
 			Idle:  "no GET or DELETE was sent",
-			Hint:  "open sessions with Mcp-Session-Id, and let clients end them by DELETE",
+			Hint:  "answer GET and DELETE with status 405",
 			Probe: func(t *check.T) {
 				requireStatelessOnly(t)
 				for _, method := range []string{http.MethodGet, http.MethodDelete} {
@@ -69,10 +68,9 @@ func statelessProbes() []check.Check {
 			Says:  "the server opens no session, and ignores Mcp-Session-Id if it has no handshake revisions",
 			Level: spec.Should,
 			In:    spec.Stateless,
-			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-session-header-ignored"},
 			Idle:  "no request was answered",
-			Hint:  "open sessions with Mcp-Session-Id, and let clients end them by DELETE",
+			Hint:  expect.HintReply,
 			// A server that has handshake revisions too may look for the session that a request
 			// names, and serves a request that names none without a session
 			// (basic/versioning#backward-compatibility-with-initialization-based-versions).
@@ -105,10 +103,9 @@ func statelessProbes() []check.Check {
 			Says:  "a server without handshake revisions ignores Last-Event-ID on a request",
 			Level: spec.Should,
 			In:    spec.Stateless,
-			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-last-event-id-ignored"},
 			Idle:  "no request was sent",
-			Hint:  "send ids with the events of streams, so that a client can resume them",
+			Hint:  expect.HintReply,
 			Probe: func(t *check.T) {
 				requireStatelessOnly(t)
 				posting.ExpectServed(t, "with a Last-Event-ID", posting.Discovery,
@@ -121,10 +118,9 @@ func statelessProbes() []check.Check {
 			Says:  "a server without handshake revisions resumes no stream on a GET with Last-Event-ID",
 			Level: spec.Should,
 			In:    spec.Stateless,
-			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-no-resumption"},
 			Idle:  "no GET was sent",
-			Hint:  "send ids with the events of streams, so that a client can resume them",
+			Hint:  expect.HintReply,
 			// The GET names the first event with an id, or an event that does not exist. The
 			// answer to a later request ends the wait for messages on a stream that is opened
 			// all the same.
@@ -155,10 +151,9 @@ func statelessProbes() []check.Check {
 			Says:  "the server accepts a retry over another connection like one over the same",
 			Level: spec.Must,
 			In:    spec.Stateless,
-			On:    transport.OnHTTP,
 			Rules: []string{"mrtr-retry-self-contained"},
 			Idle:  "no request that asks for input succeeded in its second round",
-			Hint:  "offer a read-only tool that requests input, or allow one: --allow-tools NAME,…",
+			Hint:  "offer a read-only tool that succeeds when its input_required result is answered" + check.OrAllow,
 			// Each connection is closed after its answer. A retry that succeeds in the session
 			// must succeed so too.
 			Probe: func(t *check.T) {
@@ -212,14 +207,15 @@ func streamedAnswer(t *check.T) *check.PendingExchange {
 	}
 	if !watch.DeclaresChanges(t) {
 		t.NotObserved("no request was answered with a stream",
-			"--allow-tools NAME,… allows tools that are not read-only")
+			"offer a read-only tool that reports progress"+check.OrAllow)
 	}
 	x := t.HTTP().Post(t.Frame(t.NextID(), "subscriptions/listen", watch.DeclaredFilter(t).Params()))
 	t.HTTP().AwaitMessage(x, t.Timeout(), func(m wire.Message) bool {
 		return m.Method() == "notifications/subscriptions/acknowledged" || m.IsResponse()
 	})
 	if !x.IsEventStream() {
-		t.NotObserved("subscriptions/listen was answered with "+check.Describe(x), "")
+		t.NotObserved("subscriptions/listen was answered with "+check.Describe(x),
+			"answer subscriptions/listen with an event stream")
 	}
 	return x
 }

@@ -5,9 +5,9 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/internal/match"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
 
@@ -24,7 +24,6 @@ func versionProbes() []check.Check {
 			Says:  "the server answers a request with an invalid MCP-Protocol-Version with status 400",
 			Level: spec.Must,
 			In:    withVersionField,
-			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-version-header-invalid-400"},
 			Idle:  "no message was posted",
 			// No server can know these versions. The session tells the right one.
@@ -46,10 +45,9 @@ func versionProbes() []check.Check {
 			Says:  "a server that opens streams answers a GET with an invalid MCP-Protocol-Version with status 400",
 			Level: spec.Must,
 			In:    withVersionField,
-			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-version-header-invalid-400"},
 			Idle:  "a GET opened no stream",
-			Hint:  "open a stream at a GET",
+			Hint:  expect.HintGetStream,
 			Probe: func(t *check.T) {
 				b := posting.OpenSession(t)
 				defer b.End()
@@ -65,7 +63,6 @@ func versionProbes() []check.Check {
 			Says:  "a server that ends sessions answers a DELETE with an invalid MCP-Protocol-Version with status 400",
 			Level: spec.Must,
 			In:    withVersionField,
-			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-version-header-invalid-400"},
 			Idle:  "no session was ended by DELETE",
 			Hint:  "let clients end sessions by DELETE",
@@ -83,9 +80,9 @@ func versionProbes() []check.Check {
 			Says:  "the server serves a request without MCP-Protocol-Version",
 			Level: spec.Should,
 			In:    withVersionField,
-			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-version-header-default"},
 			Idle:  "no request was posted",
+			Hint:  "serve a request without MCP-Protocol-Version",
 			// Without a session nothing else tells the version, and the server should assume
 			// 2025-03-26, which has no such field. A server that does not speak 2025-03-26
 			// must refuse the request. A session may tell the version, and the page does not
@@ -113,6 +110,9 @@ func versionProbes() []check.Check {
 	}
 }
 
+// refuseVersion is what helps where an invalid version was not refused.
+const refuseVersion = "refuse an invalid MCP-Protocol-Version with status 400"
+
 // expectVersionRefused fails the check unless a request with an invalid version is
 // answered with 400. That a POST with it is answered otherwise is reported by
 // streamable-http.version.invalid. 405 is right in 2026-07-28, and a server of both eras
@@ -122,15 +122,16 @@ func expectVersionRefused(t *check.T, b *posting.RawSession, what string,
 	invalid := check.With(posting.VersionField, spec.UnknownVersion)
 	post := posting.RequireServerStatus(t, b.Post(posting.BarrierFrame(t), invalid))
 	if post.Status != http.StatusBadRequest {
-		t.NotObserved("a POST with such a version was answered with "+check.Describe(post), "")
+		t.NotObserved("a POST with such a version was answered with "+check.Describe(post), refuseVersion)
 	}
 	x, err := send(invalid)
 	if err != nil {
-		t.NotObserved("a "+what+" was not answered: "+err.Error(), "")
+		t.NotObserved("a "+what+" was not answered: "+err.Error(), refuseVersion)
 	}
 	defer x.Close()
 	if x.Status == http.StatusMethodNotAllowed {
-		t.NotObserved("the server may have no "+what+" in later versions: it answered with "+check.Describe(x), "")
+		t.NotObserved("the server may have no "+what+" in later versions: it answered with "+check.Describe(x),
+			refuseVersion)
 	}
 	match.Expect(t, posting.RequireServerStatus(t, x).Status).To(match.BeStatus(http.StatusBadRequest),
 		"a %s with MCP-Protocol-Version: %s was sent", what, spec.UnknownVersion)

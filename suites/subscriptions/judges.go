@@ -15,8 +15,8 @@ const (
 	noAcknowledgment = "the server acknowledged no subscription"
 	nothingSent      = "the server sent nothing on a stream"
 	noChange         = "the server sent no change notification on a stream"
-	declareChanges   = "declare change notifications"
-	allowChanges     = "allow a tool that changes a list or a resource: --allow-tools"
+	declareChanges   = "declare change notifications, such as tools.listChanged, and acknowledge subscriptions/listen"
+	allowChanges     = "offer a tool that changes a list or a resource" + check.AndAllow
 )
 
 // streamJudges returns the judges of what a server sends on streams. A reader reads
@@ -80,7 +80,7 @@ func streamJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-id-absent-elsewhere"},
 			Idle:  "the server sent no progress notification",
-			Hint:  "allow a tool that reports progress: --allow-tools",
+			Hint:  "offer a read-only tool that reports progress" + check.OrAllow,
 			Judge: func(j *check.J) { judgeFindings(j, idElsewhere) },
 		},
 		{

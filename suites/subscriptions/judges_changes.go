@@ -14,7 +14,7 @@ import (
 
 const (
 	noUpdate     = "the server sent no " + transcript.UpdatedMethod
-	allowUpdates = "allow a tool that changes a resource: --allow-tools"
+	allowUpdates = "offer a tool that changes a resource" + check.AndAllow
 )
 
 // changeJudges returns the judges of the change notifications of the pages
@@ -37,7 +37,7 @@ func undeclaredListJudges() (out []check.Check) {
 			Needs: list, // another check judges a capability that is not declared at all
 			Rules: []string{list + "-list-changed-needs-flag"},
 			Idle:  "the server sent no " + method,
-			Hint:  "allow a tool that changes the list: --allow-tools",
+			Hint:  "offer a tool that changes the list of " + list + "" + check.AndAllow,
 			Judge: func(j *check.J) { transcript.JudgeUndeclared(j, method, feature) },
 		}
 		out = append(out, c, check.Advised(c, spec.Every&^c.In))

@@ -8,6 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/changes"
 	"github.com/mcpcheck/mcpcheck/suites/survey/toolcalls"
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
@@ -29,13 +30,14 @@ func streamProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-ack-first"},
 			Idle:  "no stream was requested",
-			Hint:  "declare change notifications, such as tools.listChanged",
+			Hint:  expect.HintReply,
 			Probe: func(t *check.T) {
 				w := changes.RequestStream(t, true)
 				defer w.Stop()
 				switch {
 				case w.First.Kind == wire.Error:
-					t.NotObserved("subscriptions/listen was answered with "+w.First.Summary(), "")
+					t.NotObserved("subscriptions/listen was answered with "+w.First.Summary(),
+						"acknowledge subscriptions/listen")
 				case w.First.IsResponse():
 					t.Fail(transcript.AcknowledgedMethod, w.First.Summary(),
 						"subscriptions/listen was answered at once, and never acknowledged")
@@ -61,7 +63,8 @@ func streamProbes() []check.Check {
 				w := changes.RequireStream(t)
 				defer w.Stop()
 				if t.Try(t.Facts.BarrierMethod, nil).Err != nil {
-					t.NotObserved("the server answers no other request while the stream is open", "")
+					t.NotObserved("the server answers no other request while the stream is open",
+						"answer requests while a subscription is open")
 				}
 				for _, m := range t.Received(w.Stream.FrameIndex) {
 					if m.IsResponse() && m.ID().Equal(w.Stream.ID) {
@@ -79,7 +82,7 @@ func streamProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-all-filter-fields-optional"},
 			Idle:  "no stream was requested",
-			Hint:  "declare change notifications, such as tools.listChanged",
+			Hint:  expect.HintReply,
 			// The rule has a subject only at a server that opens streams.
 			Probe: func(t *check.T) {
 				changes.RequireStream(t).Stop()
@@ -103,7 +106,7 @@ func streamProbes() []check.Check {
 			In:       spec.Stateless,
 			Rules:    []string{"subscriptions-listen-missing-filter-rejected"},
 			Idle:     "no stream was requested",
-			Hint:     "declare change notifications, such as tools.listChanged",
+			Hint:     expect.HintReply,
 			Malforms: true,
 			Probe: func(t *check.T) {
 				changes.RequireStream(t).Stop()
@@ -126,7 +129,7 @@ func streamProbes() []check.Check {
 			Session: check.OwnSession,
 			Rules:   []string{"subscriptions-graceful-close-result"},
 			Idle:    "when its input ended, the server sent nothing about its open subscriptions",
-			Hint:    "end an open subscription with a result when the server stops",
+			Hint:    "end an open subscription with a result when standard input is closed",
 			// A server may take the end of its input as the end of the transport and send
 			// nothing. One that ends a stream sends a result or, by
 			// basic/patterns/cancellation, a notification.
@@ -154,7 +157,7 @@ func streamProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-list-changed-delivered"},
 			Idle:  "no change was notified on two streams",
-			Hint:  "offer a tool that changes a list, and allow it: --allow-tools NAME,…",
+			Hint:  "offer a tool that changes a list" + check.AndAllow,
 			Probe: func(t *check.T) {
 				if s := requireChange(t); s.OnlyStream != 0 {
 					t.Fail("a notification on both", "one on the "+[]string{"first", "second"}[s.OnlyStream-1],
@@ -170,7 +173,7 @@ func streamProbes() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"lifecycle-listen-state-request-scoped"},
 			Idle:  "no change was notified on a stream that was opened after another one was cancelled",
-			Hint:  "offer a tool that changes a list, and allow it: --allow-tools NAME,…",
+			Hint:  "offer a tool that changes a list" + check.AndAllow,
 			// The stream ended with the other one only if a change is notified on a stream that
 			// was opened after that, and not on this one.
 			Probe: func(t *check.T) {

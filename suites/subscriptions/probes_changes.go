@@ -27,7 +27,7 @@ func changeProbes() []check.Check {
 			Needs: "prompts.listChanged",
 			Rules: []string{"prompts-list-changed-notify"},
 			Idle:  "the list of prompts did not change",
-			Hint:  "offer a tool that changes a list, and allow it: --allow-tools NAME,…",
+			Hint:  "offer a tool that changes the list of prompts" + check.AndAllow,
 			Probe: func(t *check.T) {
 				expect.ChangeSent(t, "prompts")
 			},
@@ -40,7 +40,7 @@ func changeProbes() []check.Check {
 			Needs: "resources.listChanged",
 			Rules: []string{"resources-list-changed-notify"},
 			Idle:  "the list of resources did not change",
-			Hint:  "offer a tool that changes a list, and allow it: --allow-tools NAME,…",
+			Hint:  "offer a tool that changes the list of resources" + check.AndAllow,
 			Probe: func(t *check.T) {
 				expect.ChangeSent(t, "resources")
 			},
@@ -53,7 +53,7 @@ func changeProbes() []check.Check {
 			Needs: "resources.subscribe",
 			Rules: []string{"resources-subscribe-notifies"},
 			Idle:  "no resource changed that the client is subscribed to",
-			Hint:  "offer a tool that changes a resource, and allow it: --allow-tools NAME,…",
+			Hint:  "offer a tool that changes a resource" + check.AndAllow,
 			Probe: func(t *check.T) {
 				expect.ChangeSent(t, "")
 			},
@@ -114,7 +114,7 @@ func changeProbes() []check.Check {
 			Needs: "resources.subscribe",
 			Spec:  "server/resources#subscriptions",
 			Idle:  "no such subscription was sent",
-			Hint:  "declare change notifications, such as tools.listChanged",
+			Hint:  expect.HintReply,
 			// No clause says whether such a subscription is refused: the resource may be created
 			// later.
 			Probe: func(t *check.T) {

@@ -10,7 +10,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
+	"github.com/mcpcheck/mcpcheck/suites/survey/taskcalls"
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
@@ -20,7 +22,8 @@ const (
 	noTaskCreated  = "the server created no task"
 	noTaskResult   = "the server answered no tasks/result with a result"
 	noNotification = "the server sent no notifications/tasks/status"
-	offerTask      = "offer a tool that can be a task and that mcpcheck may call"
+	offerTask      = taskcalls.HintTask
+	keepTask       = "keep a task and its result until its ttl has passed"
 	notifyStatus   = "send notifications/tasks/status for a task"
 )
 
@@ -43,7 +46,7 @@ func judgesOfCapability() []check.Check {
 			Level: spec.Must,
 			Rules: []string{"tasks-capability-declared"},
 			Idle:  "the server answered no request that asks for a task or is about one",
-			Hint:  "offer tools, prompts or resources",
+			Hint:  expect.HintReply,
 			// A server without the capability may refuse such requests.
 			Judge: func(j *check.J) {
 				if !j.Capabilities(wire.Server).Exists() {
@@ -117,7 +120,7 @@ func judgesOfMessages() []check.Check {
 			Needs: "tasks.list",
 			Rules: []string{"tasks-list-result-shape"},
 			Idle:  "the server returned no list of tasks",
-			Hint:  "declare tasks in the capabilities",
+			Hint:  "answer tasks/list with a result",
 			Judge: func(j *check.J) {
 				check.Each(j, transcript.Results(j, "tasks/list"), func(r transcript.Answered) bool {
 					tasks := r.Result.Get("tasks")

@@ -13,7 +13,7 @@ import (
 // Why the judges of input are not observed, and what helps.
 const (
 	noInput    = "no task was requested while it waited for the client"
-	offerInput = "offer a tool that can be a task and asks the client for input"
+	offerInput = "offer a read-only tool that can be called as a task and samples or elicits" + check.OrAllow
 )
 
 // judgesOfInput returns the judges of #input-required-status and of the tasks that a
@@ -87,7 +87,7 @@ func judgesOfInput() []check.Check {
 			Level: spec.Should,
 			Rules: []string{"tasks-augment-only-declared", "tasks-no-creation-without-capability"},
 			Idle:  "the server sent no request that could be a task and that the client did not declare as one",
-			Hint:  "offer a read-only tool that samples or elicits as a task",
+			Hint:  "offer a read-only tool that samples or elicits" + check.OrAllow,
 			// A transcript without the opening does not show what the client declares.
 			Judge: func(j *check.J) {
 				if !j.Capabilities(wire.Client).Exists() {

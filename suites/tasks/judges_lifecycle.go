@@ -49,7 +49,7 @@ func judgesOfLifecycle() []check.Check {
 			Needs: "tasks.cancel",
 			Rules: []string{"tasks-cancelled-stays"},
 			Idle:  "no task that was cancelled was requested again",
-			Hint:  offerTask,
+			Hint:  offerSlow,
 			Judge: func(j *check.J) { judgeFinal(j, "cancelled") },
 		},
 		{
@@ -59,7 +59,7 @@ func judgesOfLifecycle() []check.Check {
 			Needs: "tasks.cancel",
 			Rules: []string{"tasks-cancel-stops"},
 			Idle:  "no task was cancelled whose call reports progress when it is not cancelled",
-			Hint:  "offer a tool that can be a task and reports progress",
+			Hint:  "offer a read-only tool that can be called as a task and reports progress" + check.OrAllow,
 			// The work shows in the progress of the task. Missing progress shows something
 			// only if the same call reports progress when it is not cancelled.
 			Judge: func(j *check.J) {
@@ -93,7 +93,7 @@ func judgesOfLifecycle() []check.Check {
 			Needs: "tasks",
 			Rules: []string{"tasks-iserror-failed"},
 			Idle:  "no task was requested again after its tool failed",
-			Hint:  "offer a tool that can be a task and fails",
+			Hint:  "offer a read-only tool that can be called as a task and fails" + check.OrAllow,
 			// The first state that was requested after the result decides.
 			Judge: func(j *check.J) {
 				check.Each(j, transcript.Results(j, "tasks/result"), func(r transcript.Answered) bool {
@@ -121,7 +121,7 @@ func judgesOfLifecycle() []check.Check {
 			Needs: "tasks",
 			Rules: []string{"tasks-failed-status-message"},
 			Idle:  "the server answered no tasks/get with a failed task",
-			Hint:  "offer a tool that can be a task and fails",
+			Hint:  "offer a read-only tool that can be called as a task and fails" + check.OrAllow,
 			Judge: func(j *check.J) {
 				check.Each(j, taskStates(j), func(s taskState) bool {
 					if s.method != "tasks/get" || s.status() != "failed" {

@@ -22,7 +22,7 @@ func judgesOfPolls() []check.Check {
 			Level: spec.Should,
 			Rules: []string{"tasks-poll-interval-respected"},
 			Idle:  "the server polled no task of the client twice",
-			Hint:  "offer a read-only tool that samples or elicits as a task",
+			Hint:  "offer a read-only tool that samples as a task and polls it with tasks/get" + check.OrAllow,
 			// The interval between two polls is the one in the answers between them.
 			Judge: func(j *check.J) {
 				last := map[string]wire.Entry{} // the last poll, by id
@@ -50,7 +50,7 @@ func judgesOfPolls() []check.Check {
 			Level: spec.Should,
 			Rules: []string{"tasks-input-required-call-result"},
 			Idle:  "no task of the client was input_required",
-			Hint:  "offer a read-only tool that samples or elicits as a task",
+			Hint:  "offer a read-only tool that samples or elicits as a task" + check.OrAllow,
 			// The server may have sent tasks/result before, and has as long as for an answer.
 			Judge: func(j *check.J) {
 				var end time.Duration
@@ -81,7 +81,7 @@ func judgesOfPolls() []check.Check {
 			Level: spec.Must,
 			Rules: []string{"tasks-list-cursor-opaque"},
 			Idle:  "the server sent no tasks/list with a cursor",
-			Hint:  "offer a read-only tool that samples or elicits as a task",
+			Hint:  "list the tasks of the client page by page with tasks/list",
 			Judge: func(j *check.J) {
 				check.Each(j, transcript.SentRequests(j, "tasks/list"), func(e wire.Entry) bool {
 					cursor := e.Message.Params().Get("cursor")

@@ -44,7 +44,7 @@ func judgesOfRelations() []check.Check {
 			Needs: "tasks",
 			Rules: []string{"tasks-related-task-metadata"},
 			Idle:  "the server sent no progress notification of a task",
-			Hint:  "offer a tool that can be a task and reports progress",
+			Hint:  "offer a read-only tool that can be called as a task and reports progress" + check.OrAllow,
 			Judge: func(j *check.J) {
 				check.Each(j, progressOfTasks(j), func(p taskProgress) bool {
 					id, named := p.of.id(), relatedTask(p.Message.Params())
@@ -134,7 +134,7 @@ func judgesOfRelations() []check.Check {
 			Level: spec.Should,
 			Rules: []string{"tasks-no-related-task-in-requests"},
 			Idle:  "the server sent no tasks/get, tasks/result or tasks/cancel",
-			Hint:  "offer a read-only tool that samples or elicits as a task",
+			Hint:  "offer a read-only tool that samples as a task and polls it with tasks/get" + check.OrAllow,
 			Judge: func(j *check.J) {
 				for _, method := range []string{"tasks/get", "tasks/result", "tasks/cancel"} {
 					check.Each(j, transcript.SentRequests(j, method), func(e wire.Entry) bool {

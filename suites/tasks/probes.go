@@ -13,7 +13,7 @@ const (
 	noTask     = "no tool was called as a task"
 	noAnswer   = "no request that asks for a task where there can be none was answered"
 	noSlowTask = "no task was working when it was requested"
-	offerSlow  = "offer a tool that takes a while and can be a task"
+	offerSlow  = "offer a read-only tool that can be called as a task and takes a second" + check.OrAllow
 )
 
 // probes returns the probes of basic/utilities/tasks.

@@ -20,7 +20,7 @@ func probesOfCreation() []check.Check {
 			Needs: "tasks.requests.tools.call",
 			Rules: []string{"tasks-create-result"},
 			Idle:  noAcceptedCall,
-			Hint:  "offer a tool with taskSupport that mcpcheck may call: --allow-tools NAME,…",
+			Hint:  offerTask,
 			// A server may refuse the call with an error.
 			Probe: func(t *check.T) {
 				all := taskcalls.Run(t)
@@ -81,7 +81,7 @@ func probesOfCreation() []check.Check {
 			Needs: "tasks.requests.tools.call",
 			Rules: []string{"tasks-id-by-receiver"},
 			Idle:  "the server created no task for a call that asks for an id",
-			Hint:  "offer a tool with taskSupport that mcpcheck may call: --allow-tools NAME,…",
+			Hint:  offerTask,
 			// The schema has no id in the member task.
 			Probe: func(t *check.T) {
 				const ownID = "mcpcheck-own-task"
@@ -111,7 +111,7 @@ func probesOfCreation() []check.Check {
 			Needs: "tasks.requests.tools.call",
 			Rules: []string{"tasks-get-answered"},
 			Idle:  noTask,
-			Hint:  "offer a tool with taskSupport that mcpcheck may call: --allow-tools NAME,…",
+			Hint:  offerTask,
 			Probe: func(t *check.T) {
 				answered := false
 				for _, task := range taskcalls.RequireTasks(t) {

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
 	"github.com/mcpcheck/mcpcheck/suites/survey/taskcalls"
 )
@@ -29,7 +30,7 @@ func probesOfNegotiation() []check.Check {
 			Level: spec.Must,
 			Rules: []string{"tasks-undeclared-processed-normally"},
 			Idle:  noAnswer,
-			Hint:  "offer tools, prompts or resources",
+			Hint:  expect.HintReply,
 			// Another check judges whether a task was created. A request that can fail at
 			// any time is only judged if its result became an error.
 			Probe: func(t *check.T) {
@@ -53,7 +54,7 @@ func probesOfNegotiation() []check.Check {
 			Needs: "tasks",
 			Rules: []string{"tasks-requests-exhaustive"},
 			Idle:  "no request that asks for a task where there can be none succeeded",
-			Hint:  "offer tools, prompts or resources",
+			Hint:  "declare tools, prompts or resources, and answer their lists",
 			Probe: func(t *check.T) {
 				for _, r := range augmentedRequests(t) {
 					if r.createdTask() {
@@ -74,7 +75,7 @@ func probesOfNegotiation() []check.Check {
 			Needs: "tasks.requests.tools.call",
 			Rules: []string{"tasks-required-tool-32601"},
 			Idle:  noRequiringTool,
-			Hint:  "offer a tool with taskSupport that mcpcheck may call: --allow-tools NAME,…",
+			Hint:  "offer a read-only tool whose taskSupport is required" + check.OrAllow,
 			// #protocol-errors of the same page allows -32600, and -32602 may be about the
 			// arguments.
 			Probe: func(t *check.T) {
@@ -87,7 +88,7 @@ func probesOfNegotiation() []check.Check {
 					t.Note("tool %q is refused with -32600 (#protocol-errors), not -32601 (#tool-level-negotiation)",
 						name)
 				case spec.InvalidParams:
-					t.NotObserved("the call was refused with "+m.Summary(), "give arguments that fit")
+					t.NotObserved("the call was refused with "+m.Summary(), "give its arguments: tools in --config")
 				default:
 					match.Expect(t, m).To(match.BeError(spec.MethodNotFound),
 						"a call without a task of tool %q, which requires one", name)
@@ -102,7 +103,7 @@ func probesOfNegotiation() []check.Check {
 			Needs: "tasks.requests.tools.call",
 			Rules: []string{"tasks-forbidden-tool-32601"},
 			Idle:  noForbiddingTool,
-			Hint:  "offer a tool with taskSupport that mcpcheck may call: --allow-tools NAME,…",
+			Hint:  "offer a read-only tool without taskSupport" + check.OrAllow,
 			Probe: func(t *check.T) {
 				tool, args := requireTool(t, noForbiddingTool,
 					func(tool gjson.Result) bool { return !offer.SupportsTask(tool) })
@@ -127,7 +128,7 @@ func probesOfOptionalMethods() []check.Check {
 			Needs: "tasks",
 			Rules: []string{"tasks-list-gated"},
 			Idle:  "no tasks/list was answered",
-			Hint:  "declare tasks in the capabilities",
+			Hint:  expect.HintReply,
 			// tasks.capability.declared judges a server that declares no tasks at all.
 			Probe: func(t *check.T) {
 				m := t.Request("tasks/list", nil)
@@ -146,7 +147,7 @@ func probesOfOptionalMethods() []check.Check {
 			Needs: "tasks",
 			Rules: []string{"tasks-cancel-gated"},
 			Idle:  "no tasks/cancel was answered",
-			Hint:  "declare tasks in the capabilities",
+			Hint:  expect.HintReply,
 			// The task does not exist, so that nothing is cancelled: the answer shows
 			// whether the server knows the method.
 			Probe: func(t *check.T) {
@@ -160,7 +161,8 @@ func probesOfOptionalMethods() []check.Check {
 					t.Fail("error -32601", m.Summary(),
 						"the server does not declare tasks.cancel, and tasks/cancel has a result")
 				case !declared && code != spec.MethodNotFound:
-					t.NotObserved("the undeclared tasks/cancel was answered for an unknown task with "+m.Summary(), "")
+					t.NotObserved("the undeclared tasks/cancel was answered for an unknown task with "+m.Summary(),
+						"answer tasks/cancel with error -32601, or declare tasks.cancel")
 				}
 				t.Saw()
 			},

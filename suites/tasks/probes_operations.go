@@ -22,7 +22,7 @@ func probesOfRequests() []check.Check {
 			Needs: "tasks",
 			Rules: []string{"tasks-unknown-id-32602"},
 			Idle:  "the server knows no method of tasks",
-			Hint:  "declare tasks in the capabilities",
+			Hint:  "answer tasks/get and tasks/result",
 			// Other checks judge whether the server knows the method.
 			Probe: func(t *check.T) {
 				methods := []string{"tasks/get", "tasks/result"}
@@ -47,7 +47,7 @@ func probesOfRequests() []check.Check {
 			Needs: "tasks.requests.tools.call",
 			Rules: []string{"tasks-taskid-param-authoritative", "tasks-related-task-ignored"},
 			Idle:  "the server no longer knew the task",
-			Hint:  "offer a tool with taskSupport that mcpcheck may call: --allow-tools NAME,…",
+			Hint:  keepTask,
 			// The _meta names another task, and one that does not exist.
 			Probe: func(t *check.T) {
 				tasks := taskcalls.RequireTasks(t)
@@ -71,7 +71,7 @@ func probesOfRequests() []check.Check {
 					}
 				}
 				if !knowsTask(t, id) {
-					t.NotObserved("the server no longer knows the task", "")
+					t.NotObserved("the server no longer knows the task", keepTask)
 				}
 			},
 		},
@@ -94,13 +94,14 @@ func probesOfLists() []check.Check {
 			Needs: "tasks.list",
 			Rules: []string{"tasks-list-next-cursor", "tasks-list-contains-gettable"},
 			Idle:  "no task was still known when the tasks were listed",
-			Hint:  "declare tasks in the capabilities",
+			Hint:  keepTask,
 			// A missing task is confirmed by a second list: tasks may expire.
 			Probe: func(t *check.T) {
 				tasks := taskcalls.RequireTasks(t)
 				first := taskcalls.Run(t).List
 				if !first.IsComplete() {
-					t.NotObserved("tasks/list could not be read to its end", "")
+					t.NotObserved("tasks/list could not be read to its end",
+						"answer each page of tasks/list with a result")
 				}
 				for _, task := range tasks {
 					switch id := task.ID(); {
@@ -125,7 +126,7 @@ func probesOfLists() []check.Check {
 			Needs: "tasks.list",
 			Rules: []string{"tasks-list-invalid-cursor-32602"},
 			Idle:  "the server does not know tasks/list",
-			Hint:  "declare tasks in the capabilities",
+			Hint:  "answer tasks/list with a result",
 			Probe: func(t *check.T) {
 				m := t.Request("tasks/list", check.Params{"cursor": "mcpcheck-invalid"})
 				if code, _ := m.ErrorCode(); code == spec.MethodNotFound {
@@ -154,7 +155,7 @@ func probesOfCancellation() []check.Check {
 			Needs: "tasks.cancel",
 			Rules: []string{"tasks-cancel-transitions-first"},
 			Idle:  noCancelledTask,
-			Hint:  "offer a tool with taskSupport that mcpcheck may call: --allow-tools NAME,…",
+			Hint:  offerSlow,
 			// The task may have ended just before, and may be deleted when it is cancelled.
 			Probe: func(t *check.T) {
 				all := taskcalls.Run(t)
@@ -187,7 +188,7 @@ func probesOfCancellation() []check.Check {
 			Needs: "tasks.cancel",
 			Rules: []string{"tasks-cancel-terminal-32602"},
 			Idle:  "no task had ended and was still known",
-			Hint:  "offer a tool with taskSupport that mcpcheck may call: --allow-tools NAME,…",
+			Hint:  keepTask,
 			Probe: func(t *check.T) {
 				for _, task := range taskcalls.RequireTasks(t) {
 					if !task.HasEnded() || !knowsTask(t, task.ID()) {
@@ -195,7 +196,7 @@ func probesOfCancellation() []check.Check {
 					}
 					m := t.Request("tasks/cancel", taskcalls.TaskParams(task.ID()))
 					if code, _ := m.ErrorCode(); code == spec.MethodNotFound {
-						t.NotObserved("the server does not know tasks/cancel", "")
+						t.NotObserved("the server does not know tasks/cancel", "answer tasks/cancel with error -32602")
 					}
 					match.Expect(t, m).To(match.BeError(spec.InvalidParams),
 						"tasks/cancel for the task of tool %q, which had ended", task.Name())

@@ -47,7 +47,7 @@ func probesOfResults() []check.Check {
 			Needs: "tasks.requests.tools.call",
 			Rules: []string{"tasks-result-terminal-final"},
 			Idle:  "no result of a task that had ended was requested twice",
-			Hint:  "offer a tool with taskSupport that mcpcheck may call: --allow-tools NAME,…",
+			Hint:  keepTask,
 			// A task may be deleted after its ttl (#ttl-and-resource-management).
 			Probe: func(t *check.T) {
 				for _, task := range taskcalls.RequireTasks(t) {
@@ -71,7 +71,7 @@ func probesOfResults() []check.Check {
 			Needs: "tasks.requests.tools.call",
 			Rules: []string{"tasks-result-identical"},
 			Idle:  "no tool returned the same result twice without a task and a result as a task",
-			Hint:  "offer a tool with taskSupport optional",
+			Hint:  "offer a read-only tool whose taskSupport is optional" + check.OrAllow,
 			Probe: func(t *check.T) {
 				for _, task := range taskcalls.RequireTasks(t) {
 					switch {
@@ -94,7 +94,7 @@ func probesOfResults() []check.Check {
 			Needs: "tasks.requests.tools.call",
 			Rules: []string{"tasks-result-success-response"},
 			Idle:  "no call as a task ended in a result",
-			Hint:  "offer a tool with taskSupport that mcpcheck may call: --allow-tools NAME,…",
+			Hint:  offerTask,
 			Probe: func(t *check.T) {
 				for _, task := range taskcalls.RequireTasks(t) {
 					switch {
@@ -116,7 +116,8 @@ func probesOfResults() []check.Check {
 			Needs: "tasks.requests.tools.call",
 			Rules: []string{"tasks-result-same-error"},
 			Idle:  "no call of a tool that can be a task ended in a protocol error",
-			Hint:  "offer a tool with taskSupport that mcpcheck may call: --allow-tools NAME,…",
+			Hint: "offer a read-only tool that can be called as a task and answers with a protocol error" +
+				check.OrAllow,
 			Probe: func(t *check.T) {
 				for _, task := range taskcalls.RequireTasks(t) {
 					switch {

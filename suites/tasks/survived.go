@@ -20,12 +20,8 @@ func survivalJudges() []check.Check {
 			Spec:        "basic/utilities/tasks#getting-tasks",
 			ChargedWith: "tasks/get",
 			Idle:        "no tasks/get had a result",
-			Hint:        "offer a tool with taskSupport that mcpcheck may call: --allow-tools NAME,…",
-			Judge: func(j *check.J) {
-				for range transcript.ResultsOf(j, "tasks/get") {
-					j.Saw()
-				}
-			},
+			Hint:        offerTask,
+			Judge: func(j *check.J) { transcript.SawResults(j, "tasks/get") },
 		},
 		{
 			ID: "tasks.result.survived",
@@ -37,12 +33,8 @@ func survivalJudges() []check.Check {
 			Spec:        "basic/utilities/tasks#result-retrieval",
 			ChargedWith: "tasks/result",
 			Idle:        "no tasks/result had a result",
-			Hint:        "offer a tool with taskSupport that mcpcheck may call: --allow-tools NAME,…",
-			Judge: func(j *check.J) {
-				for range transcript.ResultsOf(j, "tasks/result") {
-					j.Saw()
-				}
-			},
+			Hint:        offerTask,
+			Judge: func(j *check.J) { transcript.SawResults(j, "tasks/result") },
 		},
 		{
 			ID: "tasks.list.survived",
@@ -54,12 +46,8 @@ func survivalJudges() []check.Check {
 			Spec:        "basic/utilities/tasks#task-listing",
 			ChargedWith: "tasks/list",
 			Idle:        "no tasks/list had a result",
-			Hint:        "declare tasks in the capabilities",
-			Judge: func(j *check.J) {
-				for range transcript.ResultsOf(j, "tasks/list") {
-					j.Saw()
-				}
-			},
+			Hint:        "answer tasks/list with a result",
+			Judge: func(j *check.J) { transcript.SawResults(j, "tasks/list") },
 		},
 		{
 			ID: "tasks.cancel.survived",
@@ -71,12 +59,8 @@ func survivalJudges() []check.Check {
 			Spec:        "basic/utilities/tasks#task-cancellation",
 			ChargedWith: "tasks/cancel",
 			Idle:        "no tasks/cancel had a result",
-			Hint:        "declare tasks in the capabilities",
-			Judge: func(j *check.J) {
-				for range transcript.ResultsOf(j, "tasks/cancel") {
-					j.Saw()
-				}
-			},
+			Hint:        "answer tasks/cancel of a running task with a result",
+			Judge: func(j *check.J) { transcript.SawResults(j, "tasks/cancel") },
 		},
 	}
 }

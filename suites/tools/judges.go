@@ -16,7 +16,8 @@ import (
 const (
 	noList        = "the server returned no list of tools"
 	noListed      = "the server listed no tool"
-	offerTool     = "offer a tool"
+	offerTool     = "list a tool"
+	changeTools   = "offer a tool that changes the list of tools" + check.AndAllow
 	noListChanged = "the server sent no notifications/tools/list_changed"
 )
 
@@ -53,7 +54,7 @@ func judgesOfLists() []check.Check {
 			In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
 			Rules: []string{"tools-list-changed-needs-flag"},
 			Idle:  noListChanged,
-			Hint:  "offer a tool that changes the list of tools, and allow it: --allow-tools NAME,…",
+			Hint:  changeTools,
 			Judge: func(j *check.J) {
 				transcript.JudgeUndeclared(j, "notifications/tools/list_changed", "tools.listChanged")
 			},
@@ -65,7 +66,7 @@ func judgesOfLists() []check.Check {
 			In:    spec.Every &^ spec.Between(spec.V2025_06_18, spec.V2025_11_25),
 			Rules: []string{"tools-list-changed-needs-flag"},
 			Idle:  noListChanged,
-			Hint:  "offer a tool that changes the list of tools, and allow it: --allow-tools NAME,…",
+			Hint:  changeTools,
 			Judge: func(j *check.J) {
 				transcript.JudgeUndeclared(j, "notifications/tools/list_changed", "tools.listChanged")
 			},

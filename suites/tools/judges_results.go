@@ -17,9 +17,9 @@ import (
 // Why the judges of results are not observed, and what helps.
 const (
 	noResult              = "no call of a tool had a result"
-	allowCalls            = "allow tools to be called: --allow-tools NAME,…"
+	allowCalls            = "offer a read-only tool" + check.OrAllow
 	noStructuredContent   = "no result of a tool has structuredContent"
-	giveStructuredContent = "offer a tool that returns structuredContent and that mcpcheck may call"
+	giveStructuredContent = "offer a read-only tool that returns structuredContent" + check.OrAllow
 )
 
 // judgesOfResults returns the judges of server/tools#tool-result and #error-handling.
@@ -50,7 +50,7 @@ func judgesOfResults() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"tools-call-result-is-error-type"},
 			Idle:  "no result of a tool has isError",
-			Hint:  allowCalls,
+			Hint:  "offer a read-only tool that fails with isError true" + check.OrAllow,
 			Judge: func(j *check.J) {
 				check.Each(j, callResults(j), func(c callResult) bool {
 					isError := c.result.Get("isError")
@@ -115,7 +115,7 @@ func judgesOfResults() []check.Check {
 			In:    spec.Since(spec.V2025_06_18),
 			Rules: []string{"tools-output-schema-conformance"},
 			Idle:  "no tool with an outputSchema returned a result",
-			Hint:  "offer a tool with an outputSchema that mcpcheck may call",
+			Hint:  "offer a read-only tool with an outputSchema" + check.OrAllow,
 			// A failed call has no structured result. tools.output-schema.valid judges a
 			// schema that cannot be compiled.
 			Judge: func(j *check.J) {
@@ -140,7 +140,7 @@ func judgesOfResults() []check.Check {
 			In:    spec.Since(spec.V2025_06_18),
 			Rules: []string{"tools-embedded-resources-capability"},
 			Idle:  "no result of a tool embeds a resource",
-			Hint:  "offer a tool that embeds a resource and that mcpcheck may call",
+			Hint:  "offer a read-only tool that embeds a resource" + check.OrAllow,
 			// Without the opening of the session it is not known what the server declared.
 			Judge: func(j *check.J) {
 				if !j.Capabilities(wire.Server).Exists() {
@@ -195,7 +195,7 @@ func judgesOfResults() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"tools-execution-error-is-error", "tools-execution-error-docs"},
 			Idle:  "no tool of the public conformance suite that always fails was called",
-			Hint:  "offer the tool " + failingTool + " of the public conformance suite",
+			Hint:  "offer the tool " + failingTool + ", which fails, and allow it: --allow-tools " + failingTool,
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					if !e.Message.IsResponse() || !answersFailingCall(j, e) {

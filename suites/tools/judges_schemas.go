@@ -71,7 +71,7 @@ func judgesOfSchemas() []check.Check {
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"tools-input-schema-valid"},
 			Idle:  noKnownDialect,
-			Hint:  offerTool,
+			Hint:  "list a tool whose inputSchema names a dialect of JSON Schema, or none",
 			Judge: func(j *check.J) { judgeSchemas(j, "inputSchema", schema.CompileTool) },
 		},
 		{
@@ -81,7 +81,7 @@ func judgesOfSchemas() []check.Check {
 			In:    spec.Until(spec.V2025_06_18),
 			Rules: []string{"tools-input-schema-valid"},
 			Idle:  noKnownDialect,
-			Hint:  offerTool,
+			Hint:  "list a tool whose inputSchema names a dialect of JSON Schema, or none",
 			Judge: func(j *check.J) { judgeSchemas(j, "inputSchema", schema.CompileToolAnyDialect) },
 		},
 		{

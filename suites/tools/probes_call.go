@@ -22,7 +22,7 @@ const (
 	noUnknownCall     = "no unknown tool was called"
 	noMalformedCall   = "no tools/call that breaks its schema was sent"
 	noLink            = "no tool returned a link to a resource of the server"
-	allowInvalidCalls = "allow tools to be called with invalid arguments: --allow-tools NAME,…"
+	allowInvalidCalls = "allow a tool with arguments to be called with invalid ones: --allow-tools NAME,…"
 )
 
 // probesOfCalls returns the probes of server/tools#calling-tools and #error-handling.
@@ -37,7 +37,7 @@ func probesOfCalls() []check.Check {
 			Needs: "tools",
 			Rules: []string{"tools-unknown-tool-error", "tools-find-error-schema"},
 			Idle:  noUnknownCall,
-			Hint:  "offer tools, and answer tools/list",
+			Hint:  expect.HintReply,
 			// tools.call.unknown.code judges the code.
 			Probe: func(t *check.T) {
 				m := t.Request("tools/call", unknownCall)
@@ -77,7 +77,7 @@ func probesOfCalls() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"tools-find-error-schema"},
 			Idle:  noUnknownCall,
-			Hint:  "offer tools, and answer tools/list",
+			Hint:  expect.HintReply,
 			Probe: func(t *check.T) {
 				if t.Declares("tools") {
 					t.NotApplicable("the server has tools")
@@ -96,7 +96,7 @@ func probesOfCalls() []check.Check {
 			Rules:    []string{"tools-call-malformed-request-error"},
 			Malforms: true,
 			Idle:     noMalformedCall,
-			Hint:     "offer tools, and answer tools/list",
+			Hint:     expect.HintReply,
 			Probe:    func(t *check.T) { probeMalformedCalls(t) },
 		},
 		{
@@ -141,7 +141,7 @@ func probesOfCalls() []check.Check {
 			Needs: "tools",
 			Rules: []string{"tools-input-error-in-result"},
 			Idle:  "no call with invalid arguments was refused",
-			Hint:  allowInvalidCalls,
+			Hint:  "refuse invalid arguments, and allow a tool to be called with them: --allow-tools NAME,…",
 			// Over HTTP the headers that repeat arguments may be validated first
 			// (basic/transports/streamable-http#server-behavior-for-custom-headers).
 			Probe: func(t *check.T) {
@@ -175,7 +175,7 @@ func probesOfCalls() []check.Check {
 			Needs: "tools",
 			Spec:  "schema.ts#CallToolRequest",
 			Idle:  "no tool that requires no argument was called with success",
-			Hint:  allowCalls,
+			Hint:  "offer a read-only tool that requires no argument" + check.OrAllow,
 			// Clients leave out what is optional, or not.
 			Probe: func(t *check.T) {
 				const most = 3
@@ -200,7 +200,7 @@ func probesOfCalls() []check.Check {
 			Needs: "tools",
 			Rules: []string{"tools-name-case-sensitive"},
 			Idle:  "no tool may be called by its name in another case",
-			Hint:  "offer a read-only tool, or allow one: --allow-tools NAME,…",
+			Hint:  "offer a read-only tool" + check.OrAllow,
 			Probe: func(t *check.T) {
 				tools := offer.Tools(t)
 				for _, tool := range tools {
@@ -219,7 +219,8 @@ func probesOfCalls() []check.Check {
 					if m.Kind == wire.Result && !m.Result().Get("isError").Bool() {
 						unknown := call(offer.UnknownTool)
 						if sameContent(m, other, unknown, offer.UnknownTool) {
-							t.NotObserved("an unknown tool gets a result too, which another check reports", "")
+							t.NotObserved("an unknown tool gets a result too, which another check reports",
+								"answer the call of an unknown tool with an error")
 						}
 						t.Fail("an answer as for an unknown tool: "+unknown.Summary(), quoteContent(m),
 							"the call of tool %q by the name %q was served", name, other)
@@ -237,12 +238,12 @@ func probesOfCalls() []check.Check {
 			Needs: "tools",
 			Rules: []string{"tools-resource-link-readable"},
 			Idle:  noLink,
-			Hint:  "offer a read-only tool that returns a link to a resource of the server",
+			Hint:  "offer a read-only tool that returns a link to a resource of the server" + check.OrAllow,
 			// A client fetches links to the web by itself
 			// (server/resources#common-uri-schemes).
 			Probe: func(t *check.T) {
 				if !t.Declares("resources") {
-					t.NotObserved("the server does not declare resources", "")
+					t.NotObserved("the server does not declare resources", "declare resources, to which tools can link")
 				}
 				calls := toolcalls.Calls(t)
 				read := map[string]bool{}

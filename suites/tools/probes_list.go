@@ -54,7 +54,7 @@ func probesOfLists() []check.Check {
 			Needs: "tools",
 			Rules: []string{"tools-list-deterministic-order"},
 			Idle:  "the set of tools changed between two lists",
-			Hint:  "judge the server while nothing else changes its tools",
+			Hint:  "keep the tools the same during the run",
 			Probe: func(t *check.T) {
 				const rounds = 3
 				first := offer.WalkNow(t, offer.ToolsList)
@@ -96,7 +96,7 @@ func probesOfLists() []check.Check {
 			Needs: "tools.listChanged",
 			Rules: []string{"tools-list-changed-notify"},
 			Idle:  "no call changed the list of tools",
-			Hint:  "offer a tool that changes the list of tools, and allow it: --allow-tools NAME,…",
+			Hint:  changeTools,
 			Probe: func(t *check.T) {
 				expect.ChangeSent(t, "tools")
 			},

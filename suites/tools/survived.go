@@ -21,11 +21,7 @@ func survivalJudges() []check.Check {
 			ChargedWith: "tools/list",
 			Idle:        "no tools/list had a result",
 			Hint:        "offer tools, and answer tools/list",
-			Judge: func(j *check.J) {
-				for range transcript.ResultsOf(j, "tools/list") {
-					j.Saw()
-				}
-			},
+			Judge: func(j *check.J) { transcript.SawResults(j, "tools/list") },
 		},
 		{
 			ID: "tools.call.survived",
@@ -37,12 +33,8 @@ func survivalJudges() []check.Check {
 			Spec:        "server/tools#calling-tools",
 			ChargedWith: "tools/call",
 			Idle:        "no tools/call had a result",
-			Hint:        "offer a read-only tool, or allow one: --allow-tools NAME,…",
-			Judge: func(j *check.J) {
-				for range transcript.ResultsOf(j, "tools/call") {
-					j.Saw()
-				}
-			},
+			Hint:        "offer a read-only tool" + check.OrAllow,
+			Judge: func(j *check.J) { transcript.SawResults(j, "tools/call") },
 		},
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
-	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
@@ -21,7 +20,7 @@ func clientJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"versioning-client-sends-supported"},
 			Idle:  "the server did not agree to the version that the client offered",
-			Hint:  "let the client open a session with {server} or {url}",
+			Hint:  "let the client offer a published version in initialize, and go on",
 			Judge: func(j *check.J) {
 				ask, answer, ok := transcript.FindInitialize(j.Entries())
 				offered, chosen := offeredVersion(ask.Message), transcript.ChosenVersion(answer.Message)
@@ -44,7 +43,7 @@ func clientJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"versioning-client-sends-latest"},
 			Idle:  "the server chose no later version than the one that the client offered",
-			Hint:  "let the client open a session with {server} or {url}",
+			Hint:  "let the client offer a published version in initialize, and go on",
 			// A client that continues with a later version than it offered supports that one.
 			// There is evidence where no version is later than the one offered, and where the
 			// client leaves a server that chooses a later one.
@@ -71,7 +70,7 @@ func clientJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"versioning-client-disconnect-schema"},
 			Idle:  "the server chose no version that a client cannot know",
-			Hint:  expect.HintOptional,
+			Hint:  "let the client stay connected until initialize is answered",
 			Judge: func(j *check.J) {
 				_, answer, ok := transcript.FindInitialize(j.Entries())
 				if !ok || !transcript.NamesImpossibleVersion(answer.Message) {
@@ -97,7 +96,7 @@ func clientJudges() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"versioning-client-disconnect"},
 			Idle:  "the client did not stop at a version that it cannot know",
-			Hint:  expect.HintOptional,
+			Hint:  "let the client disconnect when the server chooses a version that it does not know",
 			// versioning.client.unknown.stops judges a client that continues. Over HTTP a
 			// client that sends nothing and has no stream open has left, whether its process
 			// runs or not.

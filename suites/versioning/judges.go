@@ -98,7 +98,7 @@ func identifierJudge() check.Check {
 		In:    spec.Stateless,
 		Rules: []string{"versioning-identifier"},
 		Idle:  "the server named no version by the name of this revision",
-		Hint:  "answer initialize with a protocolVersion",
+		Hint:  "name the version: protocolVersion of initialize, or supportedVersions of server/discover",
 		// In the stateless era only this revision is bound to its name: lists of versions
 		// may hold any other string.
 		Judge: func(j *check.J) {

@@ -21,7 +21,7 @@ func negotiationProbes() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"versioning-server-counter-offer"},
 			Idle:  "the result of initialize names no version",
-			Hint:  "answer initialize with a protocolVersion",
+			Hint:  counter,
 			Probe: func(t *check.T) {
 				o := counterOffer(t)
 				answer := o.Answer
@@ -29,12 +29,13 @@ func negotiationProbes() []check.Check {
 				const want = "a result with another protocolVersion"
 				switch {
 				case !o.Answered && !answersAnotherConnection(t):
-					t.NotObserved("a second connection gets no answer to an ordinary initialize either", "")
+					t.NotObserved("a second connection gets no answer to an ordinary initialize either",
+						"answer initialize on a second connection")
 				case !o.Answered:
 					on.Fail(want, "no answer", "initialize with %s was not answered", spec.UnknownVersion)
 				case answer.Kind == wire.Error && answer.Error().Get("data.supported").IsArray():
 					t.NotObserved("the version was refused with an error that lists the supported ones, as in the "+
-						"example of the page, which contradicts its rule", "")
+						"example of the page, which contradicts its rule", counter)
 				case answer.Kind != wire.Result:
 					on.Fail(want, answer.Summary(), "initialize with %s was answered with %s",
 						spec.UnknownVersion, answer.Summary())
@@ -56,7 +57,7 @@ func negotiationProbes() []check.Check {
 			In:    spec.Handshake,
 			Rules: []string{"versioning-server-counter-latest"},
 			Idle:  "the server offered no published version instead of an unknown one",
-			Hint:  "answer initialize with a protocolVersion",
+			Hint:  counter,
 			// The server supports the revision of this run: at the newest revision that it
 			// supports the comparison decides.
 			Probe: func(t *check.T) {
@@ -74,6 +75,9 @@ func negotiationProbes() []check.Check {
 		},
 	}
 }
+
+// counter is what helps where the server offers no other version.
+const counter = "answer initialize of an unknown version with a version that the server supports"
 
 var counterOfferKey = check.NewKey[opening.Outcome]("initialize with an unknown version")
 

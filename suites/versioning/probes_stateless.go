@@ -171,7 +171,8 @@ func statelessProbes() []check.Check {
 						version)
 				}
 				if o.Unsent != nil {
-					t.NotObserved(fmt.Sprintf("the stimulus could not be sent: %v", o.Unsent), "")
+					t.NotObserved(fmt.Sprintf("the stimulus could not be sent: %v", o.Unsent),
+						"keep the connection open after initialize")
 				}
 				if !o.PingAnswered || o.PingAnswer.Kind != wire.Result {
 					on.Fail("a result", o.PingAnswer.Summary(), "after initialize with %s a ping was not served",

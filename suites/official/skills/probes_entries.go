@@ -152,7 +152,7 @@ func entryProbes() []check.Check {
 			Level: spec.Should,
 			Spec:  skillsEnumeration,
 			Idle:  "no listed skill has a skill:// URI",
-			Hint:  listSkill,
+			Hint:  "list a skill with a skill:// URI",
 			Probe: func(t *check.T) {
 				eachSkill(t, func(s skill) bool {
 					path, ok := strings.CutPrefix(s.uri(), "skill://")

@@ -170,7 +170,7 @@ func fileProbes() []check.Check {
 			Level: spec.Should,
 			Spec:  skillsManifest,
 			Idle:  "no SKILL.md has a media type",
-			Hint:  listSkill,
+			Hint:  "give the SKILL.md of a skill a mimeType",
 			Probe: func(t *check.T) {
 				eachRead(t, func(f fileRead) bool {
 					if !f.isMain() {
@@ -197,6 +197,7 @@ func fileProbes() []check.Check {
 			Level: spec.Should,
 			Spec:  skillsManifest,
 			Idle:  "no SKILL.md is listed as a resource",
+			Hint:  "list the SKILL.md of a skill in resources/list",
 			Probe: func(t *check.T) {
 				for _, s := range chosenSkills(t) {
 					for _, r := range listedResources(t, s) {
@@ -223,6 +224,7 @@ func fileProbes() []check.Check {
 			Level: spec.Should,
 			Spec:  skillsManifest,
 			Idle:  "no SKILL.md has _meta",
+			Hint:  "give the SKILL.md of a skill a _meta",
 			// Any prefix is accepted: intermediaries have their own (SEP-2640, security
 			// considerations). The keys of trace contexts have none (basic#meta).
 			Probe: func(t *check.T) {

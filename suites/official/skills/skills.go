@@ -47,7 +47,7 @@ const (
 	notDeclared  = "the server does not declare the skills extension"
 	noList       = "no page of skills/list was read"
 	noSkill      = "no skill is listed"
-	listSkill    = "list a skill"
+	listSkill    = "list a skill in skills/list"
 	noGetResult  = "skills/get returned no result"
 	noManifest   = "no skill lists its files"
 	noFile       = "no skill lists a file"
@@ -142,7 +142,7 @@ func readList(t *check.T) *offer.Walk {
 	skillSettings(t)
 	w := offer.WalkOnce(t, skillsList)
 	if len(w.Pages) == 0 {
-		t.NotObserved("skills/list returned "+w.Failure, "")
+		t.NotObserved("skills/list returned "+w.Failure, "answer skills/list with a result")
 	}
 	return w
 }

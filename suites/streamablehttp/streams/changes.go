@@ -69,16 +69,19 @@ func changesIn(x *check.PendingExchange) []change {
 	return out
 }
 
+// openSecond is what helps where a second stream was not opened.
+const openSecond = "let a client open a second stream by GET"
+
 // openSecondStream opens another stream of the session. Without one the check is not
 // observed.
 func openSecondStream(t *check.T) *check.PendingExchange {
 	x, err := t.HTTP().TryRequest(http.MethodGet, posting.AcceptStream())
 	if err != nil {
-		t.NotObserved("a second stream was not opened: "+err.Error(), "")
+		t.NotObserved("a second stream was not opened: "+err.Error(), openSecond)
 	}
 	if !x.IsEventStream() {
 		defer x.Close()
-		t.NotObserved("a second stream was not opened: a GET was answered with "+check.Describe(x), "")
+		t.NotObserved("a second stream was not opened: a GET was answered with "+check.Describe(x), openSecond)
 	}
 	return x
 }
@@ -90,7 +93,8 @@ func requireSameStream(t *check.T, before, now []change) {
 	for _, c := range now {
 		isKnown := func(b change) bool { return b.exchange == c.exchange }
 		if !c.isPost && !slices.ContainsFunc(before, isKnown) {
-			t.NotObserved("the stream of the session ended beside a second one and was resumed", "")
+			t.NotObserved("the stream of the session ended beside a second one and was resumed",
+				"keep the stream of a GET open while a second one is open")
 		}
 	}
 }

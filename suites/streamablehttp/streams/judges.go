@@ -21,7 +21,7 @@ func judges() []check.Check {
 			In:    beforePolling(),
 			Rules: []string{"streamable-http-sse-no-early-close", "streamable-http-sse-carries-response"},
 			Idle:  "no stream of a request has ended",
-			Hint:  "answer calls with an event stream, for example to report progress",
+			Hint:  streamAnswer,
 			Judge: func(j *check.J) {
 				check.Each(j, requestStreams(j), func(s requestStream) bool {
 					x := s.first()
@@ -44,7 +44,7 @@ func judges() []check.Check {
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"streamable-http-sse-carries-response"},
 			Idle:  "no stream of a request has ended",
-			Hint:  "answer calls with an event stream, for example to report progress",
+			Hint:  streamAnswer,
 			// Up to 2025-11-25 the response may still come if the stream can be resumed: the
 			// server may close its connection
 			// (basic/transports#sending-messages-to-the-server).
@@ -71,7 +71,7 @@ func judges() []check.Check {
 			In:    polling(),
 			Rules: []string{"streamable-http-retry-before-close"},
 			Idle:  "the server closed no connection of an unfinished stream",
-			Hint:  "send ids with the events of streams, so that a client can resume them",
+			Hint:  "close the connection of a stream with event ids before its response",
 			// The retry may be anywhere on the connection: a client keeps the last one. A
 			// stream without event ids cannot be resumed; streamable-http.stream.response
 			// judges its end.
@@ -102,7 +102,7 @@ func judges() []check.Check {
 			In:    handshake(),
 			Rules: []string{"streamable-http-get-sse-or-405"},
 			Idle:  "no GET was sent with the header fields of an open session",
-			Hint:  "open a stream at a GET",
+			Hint:  "answer a GET with an event stream or status 405",
 			// Only the first GET of a session is judged, if it has all header fields that a
 			// client must send: the page does not say how a second stream is answered.
 			Judge: func(j *check.J) {
@@ -131,7 +131,7 @@ func judges() []check.Check {
 			In:    spec.Only(spec.V2025_11_25),
 			Rules: []string{"tasks-no-sse-for-get"},
 			Idle:  "no tasks/get was answered, or the server answers every request with an event stream",
-			Hint:  "offer a tool that can be a task",
+			Hint:  "offer a read-only tool that can be called as a task, and answer tasks/get as application/json",
 			// The server can do without a stream if it answered another request as plain JSON.
 			Judge: func(j *check.J) {
 				isPlain := func(x *wire.Exchange) bool {

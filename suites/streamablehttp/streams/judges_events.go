@@ -23,7 +23,7 @@ func eventJudges() []check.Check {
 			In:    spec.Since(spec.V2025_03_26),
 			Rules: []string{"streamable-http-sse-data-json"},
 			Idle:  "no message came on an event stream",
-			Hint:  "answer calls with an event stream, for example to report progress",
+			Hint:  streamAnswer,
 			// Invalid UTF-8 has a rule of its own, and JSON that is no message is judged with
 			// the messages.
 			Judge: func(j *check.J) {
@@ -53,7 +53,7 @@ func eventJudges() []check.Check {
 			In:    spec.Since(spec.V2025_03_26) &^ polling(),
 			Spec:  "basic/transports#sending-messages-to-the-server",
 			Idle:  "no event came on a stream",
-			Hint:  "answer calls with an event stream, for example to report progress",
+			Hint:  streamAnswer,
 			// 2025-11-25 alone defines such events. Before the answer to initialize no
 			// revision is agreed on, and a server of both eras may stream sessions of
 			// 2025-11-25.
@@ -121,7 +121,7 @@ func eventJudges() []check.Check {
 			In:    polling(),
 			Rules: []string{"streamable-http-sse-priming-event"},
 			Idle:  "no request was answered with an event stream",
-			Hint:  "answer calls with an event stream, for example to report progress",
+			Hint:  streamAnswer,
 			// Before the answer to initialize no revision is agreed on. Comments are no events.
 			Judge: func(j *check.J) {
 				check.Each(j, requestStreams(j), func(s requestStream) bool {

@@ -6,6 +6,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
@@ -19,7 +20,7 @@ func routeJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"streamable-http-sse-server-messages-related", "progress-on-request-stream"},
 			Idle:  "no notification came that names its request or subscription",
-			Hint:  "offer a tool that reports progress",
+			Hint:  "offer a read-only tool that reports progress" + check.OrAllow,
 			Judge: func(j *check.J) {
 				judgeProgressRoutes(j)
 				judgeSubscriptionRoutes(j)
@@ -32,7 +33,7 @@ func routeJudges() []check.Check {
 			In:    handshake(),
 			Rules: []string{"streamable-http-sse-server-messages-related"},
 			Idle:  "no notification came that names its request",
-			Hint:  "offer a tool that reports progress",
+			Hint:  "offer a read-only tool that reports progress" + check.OrAllow,
 			Judge: func(j *check.J) { judgeProgressRoutes(j) },
 		},
 		{
@@ -42,7 +43,7 @@ func routeJudges() []check.Check {
 			In:    handshake(),
 			Rules: []string{"streamable-http-get-messages-unrelated"},
 			Idle:  "no progress was reported while the stream of a GET was open",
-			Hint:  "offer a tool that reports progress",
+			Hint:  "open a stream at a GET, and report progress during a call of a read-only tool",
 			// A request is in flight until its answer came: a message that came after it may
 			// have been sent before it.
 			Judge: func(j *check.J) {
@@ -68,7 +69,7 @@ func routeJudges() []check.Check {
 			In:    handshake(),
 			Rules: []string{"streamable-http-get-no-responses"},
 			Idle:  "no response came while the stream of a GET was open",
-			Hint:  "open a stream at a GET",
+			Hint:  expect.HintGetStream,
 			// A stream whose first event is not in the recording may be that of a request.
 			Judge: func(j *check.J) {
 				opened := transcript.Filter(streamsOf(j), func(s *stream) bool {
@@ -96,7 +97,7 @@ func routeJudges() []check.Check {
 			In:    handshake(),
 			Rules: []string{"streamable-http-one-stream-per-message", "streamable-http-no-broadcast"},
 			Idle:  "no request or progress notification came while several streams were open",
-			Hint:  "answer calls with an event stream, for example to report progress",
+			Hint:  "open a stream at a GET, and report progress during a call of a read-only tool",
 			// Two equal messages are one message if the stream of the second was requested
 			// before the first came. A resumed stream may repeat a message.
 			Judge: func(j *check.J) {
@@ -130,7 +131,7 @@ func routeJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-client-cancel-http"},
 			Idle:  "no change notification came after the client had closed the stream of a subscription",
-			Hint:  "offer a tool that changes a list or a resource",
+			Hint:  "offer a tool that changes a list or a resource" + check.AndAllow,
 			// Evidence is a change that was sent on another subscription after one was closed.
 			Judge: func(j *check.J) {
 				check.Each(j, subscriptionRoutes(j), func(r subscriptionRoute) bool {
@@ -152,7 +153,7 @@ func routeJudges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"cancellation-http-close-is-signal"},
 			Idle:  "the client closed the stream of no request, or no later request was answered",
-			Hint:  "offer a read-only tool that takes time and answers with an event stream",
+			Hint:  "offer a read-only tool that takes a second and answers with an event stream" + check.OrAllow,
 			// Closing the stream cancels the request. Its answer or its progress could come on
 			// another stream. A later request that was answered shows that there was time for
 			// such a message.

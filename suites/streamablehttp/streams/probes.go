@@ -9,8 +9,16 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 	"github.com/mcpcheck/mcpcheck/suites/survey/toolcalls"
+)
+
+// What helps where several probes are not observed.
+const (
+	streamAnswer  = "answer a request with an event stream, for example to report progress"
+	resumeStreams = "resume a stream at a GET with Last-Event-ID"
+	offerLongCall = "offer a read-only tool that takes a second and reports progress" + check.OrAllow
 )
 
 // nothingResumed is why several checks of resumed streams are not observed.
@@ -28,7 +36,7 @@ func probes() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-sse-close-after-response"},
 			Idle:  "no response came on the stream of a request",
-			Hint:  "answer calls with an event stream, for example to report progress",
+			Hint:  streamAnswer,
 			// The request runs in a second session: judges of the shared session do not see
 			// the request, and could not judge what the server sends about it.
 			Probe: func(t *check.T) {
@@ -64,11 +72,13 @@ func probes() []check.Check {
 				case r.why != "":
 					t.NotObserved(r.why, r.hint)
 				case len(r.broken.resumed) == 0:
-					t.NotObserved("the stream of the call could not be resumed: "+r.broken.why, "")
+					t.NotObserved("the stream of the call could not be resumed: "+r.broken.why, resumeStreams)
 				case !r.unfinished:
-					t.NotObserved(fmt.Sprintf("a call of %q was answered before its connection was closed", r.tool), "")
+					t.NotObserved(fmt.Sprintf("a call of %q was answered before its connection was closed", r.tool),
+						offerLongCall)
 				case !r.wholeSucceeded:
-					t.NotObserved(fmt.Sprintf("a concurrent call of %q did not succeed", r.tool), "")
+					t.NotObserved(fmt.Sprintf("a concurrent call of %q did not succeed", r.tool),
+						"let two calls of a tool run at once")
 				}
 				replayed := r.broken.replayed()
 				at := slices.IndexFunc(replayed, wire.Message.IsResponse)
@@ -151,7 +161,7 @@ func probes() []check.Check {
 			Needs: "tools",
 			Rules: []string{"streamable-http-one-stream-per-message", "streamable-http-no-broadcast"},
 			Idle:  "no change notification came while two streams were open",
-			Hint:  "offer a tool that changes a list, and allow it: --allow-tools NAME,…",
+			Hint:  "offer a tool that changes a list" + check.AndAllow,
 			// The calls that change something are made while one stream is open, and again
 			// while two are. A server may distribute its messages over the streams: a
 			// notification is sent twice if each of the two carries it as often as the one did.
@@ -162,7 +172,8 @@ func probes() []check.Check {
 				}
 				alone := changesOf(t, c, nil)
 				if len(alone) == 0 {
-					t.NotObserved("no change notification came on a stream", "")
+					t.NotObserved("no change notification came on a stream",
+						"send change notifications on the stream of a GET")
 				}
 				second := openSecondStream(t)
 				defer second.Close()
@@ -190,7 +201,7 @@ func probes() []check.Check {
 			On:    transport.OnHTTP | transport.OnSSE,
 			Rules: []string{"lifecycle-http-shutdown"},
 			Idle:  "no second client closed its connections",
-			Hint:  "answer calls with an event stream, for example to report progress",
+			Hint:  expect.HintReply,
 			// The server may notice a little later that a connection was closed: several
 			// requests follow.
 			Probe: func(t *check.T) {
@@ -234,7 +245,7 @@ func streamedAnswer(t *check.T, b *posting.RawSession) *check.PendingExchange {
 	}
 	call.Token = `"mcpcheck-closed-` + t.NextID().Raw + `"`
 	if x = b.Post(t.Frame(t.NextID(), "tools/call", call.Params())); !x.IsEventStream() {
-		t.NotObserved("no request was answered with an event stream", "")
+		t.NotObserved("no request was answered with an event stream", streamAnswer)
 	}
 	return x
 }

@@ -2,6 +2,7 @@ package streams
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -48,7 +49,7 @@ func resumeCalls(t *check.T) *resumption {
 		if !ok {
 			why := fmt.Sprintf("no tool that may be called reports progress %d times within %s",
 				toolcalls.MinReports, toolcalls.MaxWork)
-			return &resumption{why: why, hint: check.AllowHint(c.NotAllowed)}
+			return &resumption{why: why, hint: cmp.Or(check.AllowHint(c.NotAllowed), offerLongCall)}
 		}
 		r := &resumption{
 			tool:   call.Tool.Get("name").String(),
@@ -64,7 +65,7 @@ func resumeCalls(t *check.T) *resumption {
 func (r *resumption) run(t *check.T, call toolcalls.Call) {
 	b, why := posting.TryOpenSession(t)
 	if why != "" {
-		r.why = "a second session could not be opened: " + why
+		r.why, r.hint = "a second session could not be opened: "+why, "let the server open several sessions at once"
 		return
 	}
 	defer b.End()
@@ -73,6 +74,7 @@ func (r *resumption) run(t *check.T, call toolcalls.Call) {
 		x, err := b.TryPost(t.Frame(c.id, "tools/call", call.Params()))
 		if err != nil || !x.IsEventStream() {
 			r.why = fmt.Sprintf("a call of %q was not answered with an event stream", r.tool)
+			r.hint = streamAnswer
 			return
 		}
 		defer x.Close()
@@ -117,7 +119,7 @@ func (r *resumption) requireResumed(t *check.T) []*resumedCall {
 	}
 	resumed := slices.DeleteFunc(r.calls(), func(c *resumedCall) bool { return len(c.resumed) == 0 })
 	if len(resumed) == 0 {
-		t.NotObserved("no stream could be resumed: "+r.broken.why, "")
+		t.NotObserved("no stream could be resumed: "+r.broken.why, resumeStreams)
 	}
 	return resumed
 }

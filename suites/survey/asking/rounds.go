@@ -54,7 +54,7 @@ func FirstKey(interim gjson.Result) (first string) {
 }
 
 // HintState is the hint of a check of a requestState.
-const HintState = "offer a read-only tool whose input_required result has a requestState, or allow one: --allow-tools NAME,…"
+const HintState = "offer a read-only tool whose input_required result has a requestState" + check.OrAllow
 
 // RoundsWithState returns those of Rounds whose results carry a requestState, at most
 // so many, each with its requestState. If there are none it ends the body.

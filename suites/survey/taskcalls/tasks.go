@@ -1,6 +1,7 @@
 package taskcalls
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -215,6 +216,9 @@ func AnswerTo(t *check.T, call *check.Call, within time.Duration) Timed {
 	return Timed{e, e.At - check.FrameAt(t, call.FrameIndex).At}
 }
 
+// HintTask is the hint of a check of a task.
+const HintTask = "offer a read-only tool that can be called as a task" + check.OrAllow
+
 // RequireTasks returns the trials that created a task. If there are none it ends the
 // body.
 func RequireTasks(t *check.T) []*Task {
@@ -226,7 +230,7 @@ func RequireTasks(t *check.T) []*Task {
 		}
 	}
 	if len(out) == 0 {
-		t.NotObserved("no tool was called as a task", check.AllowHint(all.NotAllowed))
+		t.NotObserved("no tool was called as a task", cmp.Or(check.AllowHint(all.NotAllowed), HintTask))
 	}
 	return out
 }

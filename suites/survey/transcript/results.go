@@ -43,6 +43,13 @@ func ResultsOf(j *check.J, method string) []wire.Entry {
 	return check.Derived(j, "sent results", func() map[string][]wire.Entry { return resultsIn(j, j.Sent()) })[method]
 }
 
+// SawResults counts each result of the judged side for a request of a method as evidence.
+func SawResults(j *check.J, method string) {
+	for range ResultsOf(j, method) {
+		j.Saw()
+	}
+}
+
 // ReceivedResultsOf returns the results that the judged side received for requests of a
 // method.
 func ReceivedResultsOf(j *check.J, method string) []wire.Entry {
