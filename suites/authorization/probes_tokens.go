@@ -66,7 +66,7 @@ func tokenProbes() []check.Check {
 			In:    authorizing,
 			On:    onWeb,
 			Rules: []string{"authorization-validate-tokens", "authorization-validate-inbound-52"},
-			Idle:  "no such token was sent",
+			Idle:  "no token that nobody issued was sent",
 			Hint:  giveToken,
 			Probe: func(t *check.T) {
 				requireProtected(t)
@@ -155,7 +155,7 @@ func tokenProbes() []check.Check {
 			In:    authorizing,
 			On:    onWeb,
 			Rules: []string{"authorization-error-status-codes"},
-			Idle:  "no such header was sent",
+			Idle:  "no malformed Authorization header was sent",
 			Hint:  giveToken,
 			// Whether a header without a token is malformed, or the token is missing, is left
 			// open (basic/authorization#error-handling).
@@ -237,7 +237,7 @@ func tokenProbes() []check.Check {
 			In:    binding,
 			On:    onWeb,
 			Rules: []string{"authorization-resource-accept-uppercase"},
-			Idle:  "no such token was sent",
+			Idle:  "no token with its audience in upper case was sent",
 			Hint:  `give a token whose audience is in upper case: authorization: {upper: "${TOKEN}"} in --config`,
 			Probe: func(t *check.T) {
 				requireProtected(t)

@@ -55,7 +55,7 @@ func userProbes() []check.Check {
 			In:    sessionRules,
 			On:    transport.OnHTTP,
 			Rules: []string{"security-no-session-authentication"},
-			Idle:  "no such request was sent",
+			Idle:  "no request with the id of a session and without a token was sent",
 			Hint:  giveToken,
 			Probe: func(t *check.T) {
 				requireSession(t)
@@ -73,7 +73,7 @@ func userProbes() []check.Check {
 			In:    sessionRules,
 			On:    transport.OnHTTP,
 			Rules: []string{"security-session-id-user-binding"},
-			Idle:  "no such request was sent",
+			Idle:  "no request with the id of another user's session was sent",
 			Hint:  giveSecondToken,
 			Probe: func(t *check.T) {
 				requireSession(t)
@@ -91,7 +91,7 @@ func userProbes() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Rules: []string{"security-handle-not-authentication"},
-			Idle:  "no such request was sent",
+			Idle:  "no request with a requestState and without a token was sent",
 			Hint:  asking.HintState,
 			Probe: func(t *check.T) {
 				requireProtected(t)

@@ -12,7 +12,7 @@ import (
 )
 
 // noneSent is why several probes are not observed.
-const noneSent = "no such cancellation was sent"
+const noneSent = "no cancellation was sent"
 
 // probes returns the probes of basic/utilities/cancellation, and since 2026-07-28 of
 // basic/patterns/cancellation and basic/transports/stdio#cancellation.

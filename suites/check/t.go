@@ -291,7 +291,7 @@ func (t *T) Forbid(from int, what string, match func(wire.Message) bool) {
 	t.out.forbidden = append(t.out.forbidden, awaitedMessage{forbidden, t.s.Transcript, from, Violated})
 	if err := t.s.AwaitBarrier(t.ctx); err != nil && forbidden.Found() == nil {
 		t.NotObserved(fmt.Sprintf("the request after the stimulus was not answered: %v", err),
-			"answer requests also after that")
+			"go on answering requests after what was sent")
 	}
 	if hit := forbidden.Found(); hit != nil {
 		t.mark = hit.Index

@@ -66,7 +66,7 @@ func inputProbes() []check.Check {
 			In:       spec.Every,
 			Malforms: true,
 			Rules:    []string{"completion-validate-inputs"},
-			Idle:     "no such completion was sent",
+			Idle:     "no completion with unusual inputs was sent",
 			Hint:     "declare completions, and list a prompt with arguments or a resource template with variables",
 			// Judges judge the shape of a result.
 			Probe: func(t *check.T) {

@@ -20,7 +20,7 @@ func survivalJudges() []check.Check {
 			ChargedWith: "completion/complete",
 			Idle:        "no completion/complete had a result",
 			Hint:        "declare completions, and list a prompt with arguments or a resource template with variables",
-			Judge: func(j *check.J) { transcript.SawResults(j, "completion/complete") },
+			Judge:       func(j *check.J) { transcript.SawResults(j, "completion/complete") },
 		},
 	}
 }

@@ -22,7 +22,7 @@ func survivalJudges() []check.Check {
 			ChargedWith: "initialize",
 			Idle:        "no initialize had a result",
 			Hint:        expect.HintReply,
-			Judge: func(j *check.J) { transcript.SawResults(j, "initialize") },
+			Judge:       func(j *check.J) { transcript.SawResults(j, "initialize") },
 		},
 		{
 			ID:          "lifecycle.initialized.survived",

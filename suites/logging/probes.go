@@ -89,7 +89,7 @@ func probes() []check.Check {
 			In:       spec.Stateless,
 			Needs:    "logging",
 			Rules:    []string{"logging-unknown-request-level-32602"},
-			Idle:     "no such request was sent",
+			Idle:     "no request with an invalid log level was sent",
 			Hint:     expect.HintReply,
 			Malforms: true,
 			Probe: func(t *check.T) {

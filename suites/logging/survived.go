@@ -21,7 +21,7 @@ func survivalJudges() []check.Check {
 			ChargedWith: "logging/setLevel",
 			Idle:        "no logging/setLevel had a result",
 			Hint:        "answer logging/setLevel with a result",
-			Judge: func(j *check.J) { transcript.SawResults(j, "logging/setLevel") },
+			Judge:       func(j *check.J) { transcript.SawResults(j, "logging/setLevel") },
 		},
 	}
 }

@@ -21,7 +21,7 @@ func Checks() []check.Check {
 	)
 	for i := range all {
 		all[i].Profile = "official"
-		all[i].Hint = cmp.Or(all[i].Hint, "offer what the contract names, or run without --profile official")
+		all[i].Hint = cmp.Or(all[i].Hint, "offer the fixture that the check names, or run without --profile official")
 	}
 	return all
 }

@@ -21,7 +21,7 @@ func survivalJudges() []check.Check {
 			ChargedWith: "ping",
 			Idle:        "no ping had a result",
 			Hint:        expect.HintReply,
-			Judge: func(j *check.J) { transcript.SawResults(j, "ping") },
+			Judge:       func(j *check.J) { transcript.SawResults(j, "ping") },
 		},
 	}
 }

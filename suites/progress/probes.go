@@ -79,7 +79,7 @@ func probes() []check.Check {
 			Level: spec.Should,
 			In:    spec.Handshake,
 			Rules: []string{"progress-unknown-token-tolerated"},
-			Idle:  "no such notification was sent",
+			Idle:  "no progress with an unknown token was sent",
 			Hint:  expect.HintReply,
 			// A notification has no answer, and a receiver may have forgotten a token when
 			// the notification arrives.

@@ -21,7 +21,7 @@ func survivalJudges() []check.Check {
 			ChargedWith: "prompts/list",
 			Idle:        "no prompts/list had a result",
 			Hint:        "offer prompts, and answer prompts/list",
-			Judge: func(j *check.J) { transcript.SawResults(j, "prompts/list") },
+			Judge:       func(j *check.J) { transcript.SawResults(j, "prompts/list") },
 		},
 		{
 			ID: "prompts.get.survived",
@@ -34,7 +34,7 @@ func survivalJudges() []check.Check {
 			ChargedWith: "prompts/get",
 			Idle:        "no prompts/get had a result",
 			Hint:        offerUsable,
-			Judge: func(j *check.J) { transcript.SawResults(j, "prompts/get") },
+			Judge:       func(j *check.J) { transcript.SawResults(j, "prompts/get") },
 		},
 	}
 }

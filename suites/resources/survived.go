@@ -21,7 +21,7 @@ func survivalJudges() []check.Check {
 			ChargedWith: "resources/list",
 			Idle:        "no resources/list had a result",
 			Hint:        "offer resources, and answer resources/list",
-			Judge: func(j *check.J) { transcript.SawResults(j, "resources/list") },
+			Judge:       func(j *check.J) { transcript.SawResults(j, "resources/list") },
 		},
 		{
 			ID: "resources.templates.survived",
@@ -34,7 +34,7 @@ func survivalJudges() []check.Check {
 			ChargedWith: "resources/templates/list",
 			Idle:        "no resources/templates/list had a result",
 			Hint:        "answer resources/templates/list with a result",
-			Judge: func(j *check.J) { transcript.SawResults(j, "resources/templates/list") },
+			Judge:       func(j *check.J) { transcript.SawResults(j, "resources/templates/list") },
 		},
 		{
 			ID: "resources.read.survived",
@@ -47,7 +47,7 @@ func survivalJudges() []check.Check {
 			ChargedWith: "resources/read",
 			Idle:        "no resources/read had a result",
 			Hint:        offerReadable,
-			Judge: func(j *check.J) { transcript.SawResults(j, "resources/read") },
+			Judge:       func(j *check.J) { transcript.SawResults(j, "resources/read") },
 		},
 		{
 			ID: "resources.subscribe.survived",
@@ -60,7 +60,7 @@ func survivalJudges() []check.Check {
 			ChargedWith: "resources/subscribe",
 			Idle:        "no resources/subscribe had a result",
 			Hint:        "answer resources/subscribe for a listed resource with a result",
-			Judge: func(j *check.J) { transcript.SawResults(j, "resources/subscribe") },
+			Judge:       func(j *check.J) { transcript.SawResults(j, "resources/subscribe") },
 		},
 		{
 			ID: "resources.unsubscribe.survived",
@@ -73,7 +73,7 @@ func survivalJudges() []check.Check {
 			ChargedWith: "resources/unsubscribe",
 			Idle:        "no resources/unsubscribe had a result",
 			Hint:        "answer resources/unsubscribe for a listed resource with a result",
-			Judge: func(j *check.J) { transcript.SawResults(j, "resources/unsubscribe") },
+			Judge:       func(j *check.J) { transcript.SawResults(j, "resources/unsubscribe") },
 		},
 	}
 }

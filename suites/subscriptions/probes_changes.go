@@ -113,7 +113,7 @@ func changeProbes() []check.Check {
 			In:    spec.Every,
 			Needs: "resources.subscribe",
 			Spec:  "server/resources#subscriptions",
-			Idle:  "no such subscription was sent",
+			Idle:  "no subscription to an unknown resource was sent",
 			Hint:  expect.HintReply,
 			// No clause says whether such a subscription is refused: the resource may be created
 			// later.

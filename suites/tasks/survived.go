@@ -21,7 +21,7 @@ func survivalJudges() []check.Check {
 			ChargedWith: "tasks/get",
 			Idle:        "no tasks/get had a result",
 			Hint:        offerTask,
-			Judge: func(j *check.J) { transcript.SawResults(j, "tasks/get") },
+			Judge:       func(j *check.J) { transcript.SawResults(j, "tasks/get") },
 		},
 		{
 			ID: "tasks.result.survived",
@@ -34,7 +34,7 @@ func survivalJudges() []check.Check {
 			ChargedWith: "tasks/result",
 			Idle:        "no tasks/result had a result",
 			Hint:        offerTask,
-			Judge: func(j *check.J) { transcript.SawResults(j, "tasks/result") },
+			Judge:       func(j *check.J) { transcript.SawResults(j, "tasks/result") },
 		},
 		{
 			ID: "tasks.list.survived",
@@ -47,7 +47,7 @@ func survivalJudges() []check.Check {
 			ChargedWith: "tasks/list",
 			Idle:        "no tasks/list had a result",
 			Hint:        "answer tasks/list with a result",
-			Judge: func(j *check.J) { transcript.SawResults(j, "tasks/list") },
+			Judge:       func(j *check.J) { transcript.SawResults(j, "tasks/list") },
 		},
 		{
 			ID: "tasks.cancel.survived",
@@ -60,7 +60,7 @@ func survivalJudges() []check.Check {
 			ChargedWith: "tasks/cancel",
 			Idle:        "no tasks/cancel had a result",
 			Hint:        "answer tasks/cancel of a running task with a result",
-			Judge: func(j *check.J) { transcript.SawResults(j, "tasks/cancel") },
+			Judge:       func(j *check.J) { transcript.SawResults(j, "tasks/cancel") },
 		},
 	}
 }

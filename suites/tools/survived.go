@@ -21,7 +21,7 @@ func survivalJudges() []check.Check {
 			ChargedWith: "tools/list",
 			Idle:        "no tools/list had a result",
 			Hint:        "offer tools, and answer tools/list",
-			Judge: func(j *check.J) { transcript.SawResults(j, "tools/list") },
+			Judge:       func(j *check.J) { transcript.SawResults(j, "tools/list") },
 		},
 		{
 			ID: "tools.call.survived",
@@ -34,7 +34,7 @@ func survivalJudges() []check.Check {
 			ChargedWith: "tools/call",
 			Idle:        "no tools/call had a result",
 			Hint:        "offer a read-only tool" + check.OrAllow,
-			Judge: func(j *check.J) { transcript.SawResults(j, "tools/call") },
+			Judge:       func(j *check.J) { transcript.SawResults(j, "tools/call") },
 		},
 	}
 }
