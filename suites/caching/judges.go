@@ -101,7 +101,7 @@ func judges() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"caching-scope-same-all-pages"},
 			Idle:  "no list has a second page with a cacheScope",
-			Hint:  "offer a list that spans pages",
+			Hint:  "return a list in pages, with a nextCursor and a cacheScope",
 			// The pages of a list are connected by their cursors. If the list was read twice,
 			// the same cursor may have been returned under two scopes: a page then agrees
 			// with either.

@@ -337,7 +337,7 @@ func EndWithoutTrigger(t *check.T, what string) {
 	if t.Declares("tools") {
 		hint = check.AllowHint(toolcalls.Calls(t).NotAllowed)
 	}
-	t.NotObserved(fmt.Sprintf("no prompt, no resource and no tool that may be called made the server request %s", what), hint)
+	t.NotObserved("no prompt, no resource and no tool that may be called made the server request "+what, hint)
 }
 
 // AnnounceRootsChange announces a change of the roots if the method requests them, so
