@@ -95,7 +95,8 @@ func fileTools(t *check.T) []fileTool {
 	var out []fileTool
 	for _, tool := range offer.Tools(t) {
 		f, ok := fileToolOf(tool)
-		if !ok || !t.Config().MayCall(tool) || offer.RequiresTask(t, tool) || check.HasTrait(t, offer.SlowTool(tool)) {
+		if !ok || !t.Config().MayInvent(tool) || offer.RequiresTask(t, tool) ||
+			check.HasTrait(t, offer.SlowTool(tool)) {
 			continue
 		}
 		f.roots = using[tool.Get("name").String()]

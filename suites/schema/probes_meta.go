@@ -254,15 +254,17 @@ func asksForInput(r check.Reply) bool {
 // the pages of the list that are read.
 const maxTools, maxPages = 20, 20
 
-// toolsWithoutArguments returns the names of tools that may be called and require no
-// argument.
+// toolsWithoutArguments returns the names of tools that require no argument and may be
+// called without any.
 func toolsWithoutArguments(t *check.T) []string {
 	var names []string
 	params := check.Params{}
 	for page := 0; page < maxPages && len(names) < maxTools; page++ {
 		list := check.RequireResult(t, "tools/list", params)
 		list.Get("tools").ForEach(func(_, tool gjson.Result) bool {
-			if t.Config().MayCall(tool) && len(tool.Get("inputSchema.required").Array()) == 0 {
+			isGiven := slices.Contains(t.Config().Arguments(tool.Get("name").String()), "{}")
+			requiresNone := len(tool.Get("inputSchema.required").Array()) == 0
+			if requiresNone && (isGiven || t.Config().MayInvent(tool)) {
 				names = append(names, tool.Get("name").String())
 			}
 			return len(names) < maxTools

@@ -177,10 +177,10 @@ func requireTool(t *check.T, none string, isKind func(tool gjson.Result) bool) (
 	for _, tool := range offer.Tools(t) {
 		all := offer.Arguments(t, tool, 1)
 		switch {
-		case !isKind(tool) || len(all) == 0:
+		case !isKind(tool):
 		case !t.Config().MayCall(tool):
 			held = append(held, tool.Get("name").String())
-		default:
+		case len(all) > 0:
 			return tool, all[0]
 		}
 	}

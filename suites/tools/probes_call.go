@@ -206,7 +206,7 @@ func probesOfCalls() []check.Check {
 				for _, tool := range tools {
 					name := tool.Get("name").String()
 					other := swapCase(name)
-					args := offer.MakeArguments(t, tool, 1)
+					args := offer.Arguments(t, tool, 1)
 					callable := t.Config().MayCall(tool) && !offer.RequiresTask(t, tool) && len(args) > 0
 					if !callable || hasName(tools, other) {
 						continue
