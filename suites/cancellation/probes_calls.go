@@ -142,7 +142,7 @@ func judgeSlowCall(t *check.T, w *toolcalls.Cancellation) {
 		t.Cancel(running)
 		r := t.TryAnswer(running, t.Timeout()/20)
 		if r.Err == nil && (r.Message.Kind == wire.Error || r.Message.Result().Get("isError").Bool()) {
-			toolcalls.EndIfOverHTTP(t, r.Entry)
+			toolcalls.EndIfOverHTTP(t)
 			t.Mark(r.Entry)
 			t.Fail("no answer", r.Message.Summary(),
 				"a call of %q, which takes long, was cancelled and then at once answered with %s", name,

@@ -1,6 +1,7 @@
 package streamablehttp
 
 import (
+	"fmt"
 	"net/http"
 
 	"github.com/mcpcheck/mcpcheck/internal/match"
@@ -190,7 +191,7 @@ func endSession(t *check.T, b *posting.RawSession) {
 // status, has one cause, which the checks of POST report.
 func (e endedSession) expectNotFound(t *check.T, a *sessionAnswer) {
 	if a.x.Status != http.StatusNotFound && (e.post.served || e.post.isRefusedLike(a)) {
-		t.NotObserved(e.post.what+" was answered with "+check.Describe(e.post.x), refuseEnded)
+		t.NotObserved(fmt.Sprintf("%s was answered with HTTP status %d", e.post.what, e.post.x.Status), refuseEnded)
 	}
 	t.HTTP().Mark(a.x)
 	match.Expect(t, a.x.Status).To(match.BeStatus(http.StatusNotFound), "%s", a.what)
