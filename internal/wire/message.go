@@ -304,7 +304,11 @@ func (m Message) Summary() string {
 		return fmt.Sprintf("result for id %s", m.ID())
 	case Error:
 		e := m.Error()
-		return fmt.Sprintf("error %s %q for id %s", e.Get("code").Raw, Clip(e.Get("message").String(), 120), m.ID())
+		text := fmt.Sprintf("error %s %q", e.Get("code").Raw, Clip(e.Get("message").String(), 120))
+		if m.ID().Raw == "" {
+			return text + " without an id"
+		}
+		return fmt.Sprintf("%s for id %s", text, m.ID())
 	case Batch:
 		return fmt.Sprintf("batch of %d", len(m.Elements()))
 	}
