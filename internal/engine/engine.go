@@ -82,6 +82,7 @@ type result struct {
 	out     check.Outcome
 	known   bool
 	decided chan struct{} // closed when the outcome is known
+	charged bool          // another check came upon its violation
 	beside  bool          // other instances ran at the time, and it took one of its own
 }
 

@@ -259,6 +259,9 @@ func (e *serverSubject) expect() {
 }
 
 func (e *serverSubject) run(ctx context.Context, r *result) {
+	if !e.closed[r.rev] && !e.isGivenUp(r.rev) {
+		e.pools[r.rev].LearnBarrier(ctx)
+	}
 	switch {
 	case r.check.Judge != nil:
 		e.survey(ctx, r.rev)
@@ -361,7 +364,7 @@ func (e *serverSubject) charge(of *result) {
 			continue
 		}
 		r := e.results[at]
-		r.beside = false
+		r.beside, r.charged = false, true
 		switch {
 		case !r.known:
 			r.decide(charge.Outcome)
@@ -411,7 +414,7 @@ func (e *serverSubject) closeRevision(ctx context.Context, rev spec.Revision) {
 	e.unserved = nil
 	pool.Close()
 	for _, r := range e.results {
-		if r.rev == rev && r.check.Probe != nil && r.known {
+		if r.rev == rev && (r.check.Probe != nil || r.charged) && r.known {
 			e.revise(r, e.excuse(r, r.out.AtSessionEnd()))
 		}
 	}

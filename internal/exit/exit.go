@@ -3,6 +3,7 @@
 package exit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -35,8 +36,8 @@ type End struct {
 	named func(string) bool
 }
 
-// Hangs is the Reason of a server that runs and does not answer.
-const Hangs = "answers no further request"
+// IsSilence reports whether the server runs and does not answer.
+func (x *End) IsSilence() bool { return x.Reason == Hangs || x.Reason == Silent }
 
 // Of returns how the server ended in a session by itself, or that it hangs there, if the
 // caller saw that; nil if neither. From is the first frame of the use that led to it, and
@@ -54,6 +55,11 @@ func Of(s *session.Session, from int, hangs bool, pool *session.Pool) *End {
 	alone := isAlone(s, from)
 	if alone {
 		from = 0 // it may have ended on the opening
+	}
+	if reason == Hangs {
+		return &End{
+			Session: s, Reason: reason, From: from, Suspects: hangSuspects(s), named: namedBy(pool.Sessions()),
+		}
 	}
 	return &End{
 		Session: s, Reason: reason, From: from, Suspects: suspects(s, from), Alone: alone,
@@ -113,7 +119,7 @@ func suspects(s *session.Session, from int) []wire.Entry {
 		}
 	}
 	out := slices.SortedFunc(maps.Values(open), func(a, b wire.Entry) int { return a.Index - b.Index })
-	if last.Raw != nil && (len(out) == 0 || out[0].Message.Method() == s.Rev.Facts().BarrierMethod) {
+	if last.Raw != nil && (len(out) == 0 || out[0].Message.Method() == s.BarrierMethod()) {
 		out = append([]wire.Entry{last}, out...) // a notification before the request that looks for its effect
 	}
 	return out[:min(len(out), maxSuspects)]
@@ -145,23 +151,30 @@ func (x *End) Isolate(ctx context.Context, pool *session.Pool, reportedBy func(m
 	return nil
 }
 
-// opens reports whether a new session answers a request of another method than the one
-// given: otherwise the server ends on the opening. It is true where there is no such
+// opens reports whether a new session answers a request of some other method than the
+// one given: otherwise the server ends on the opening. It is true where there is no such
 // method.
 func opens(ctx context.Context, pool *session.Pool, but string) bool {
-	s, err := pool.NewSession(ctx)
-	if err != nil {
-		return false
-	}
-	defer s.Kill()
-	for _, method := range []string{s.Rev.Facts().BarrierMethod, "tools/list", "prompts/list", "resources/list"} {
-		if method == but || !s.Declares(capabilityOf[method]) {
+	tried := false
+	for _, method := range []string{pool.Rev.Facts().BarrierMethod, "tools/list", "prompts/list", "resources/list"} {
+		if method == but {
 			continue
 		}
-		_, err := s.Request(ctx, method, nil)
-		return err == nil || s.ExitReason() == ""
+		s, err := pool.NewSession(ctx)
+		if err != nil {
+			return false
+		}
+		opened := false
+		if s.Declares(capabilityOf[method]) {
+			_, err := s.Request(ctx, method, nil)
+			opened, tried = err == nil || s.ExitReason() == "", true
+		}
+		s.Kill()
+		if opened {
+			return true
+		}
 	}
-	return true
+	return !tried
 }
 
 // lastOfOpening returns the last message of the client in the opening of a session.
@@ -207,6 +220,17 @@ func (x *End) Describe() string {
 	}
 	m := x.Suspects[0].Message
 	return strings.TrimSpace(m.Method() + " " + wire.Clip(m.Params().Raw, 200))
+}
+
+// OnValid returns the end in words, for a message that is valid use.
+func (x *End) OnValid() string {
+	preposition := map[string]string{Hangs: "after", Silent: "to"}[x.Reason]
+	text := fmt.Sprintf("the server %s %s a valid %s: %s", x.Reason, cmp.Or(preposition, "on"),
+		x.Suspects[0].Message.Kind, x.Describe())
+	if x.Again != "" {
+		text += "; " + x.Again
+	}
+	return text
 }
 
 // Method returns the method of the message that the server ended on; "" if none was sent.

@@ -120,6 +120,52 @@ func TestReplaysTheSession(t *testing.T) {
 	}
 }
 
+// hangingPool returns a pool of sessions with the reference server, which reads nothing
+// since a message for which the function returns true.
+func hangingPool(hangs func(m wire.Message) bool) *session.Pool {
+	o := session.DefaultOptions()
+	o.Timeout, o.Grace = time.Second, 5*time.Second
+	target := transport.InProcess{Name: "hanging", Serve: func(ctx context.Context, in io.Reader, out io.Writer) error {
+		hung := false
+		o := server.Options{Incoming: func(next server.Receiver, _ server.FrameSink) server.Receiver {
+			return func(line []byte) error {
+				if hung = hung || hangs(wire.Parse(line)); hung {
+					return nil
+				}
+				return next(line)
+			}
+		}}
+		return server.Serve(ctx, in, out, o)
+	}}
+	return session.NewPool(session.NewLauncher(target, o), spec.V2025_06_18)
+}
+
+// The request since which the server hangs is told from those before and after it.
+func TestIsolatesTheHang(t *testing.T) {
+	pool := hangingPool(func(m wire.Message) bool { return m.Method() == "resources/list" })
+	s := open(t, pool)
+	for _, method := range []string{"tools/list", "resources/list", "prompts/list"} {
+		request(t, s, method, nil)
+	}
+	end := Of(s, s.Len(), true, pool)
+	if end == nil || !end.IsSilence() {
+		t.Fatalf("the end is %+v", end)
+	}
+	if alone := end.IsolateSilence(t.Context(), pool, always); alone == nil || alone.Method() != "resources/list" {
+		t.Errorf("alone it hangs: %+v", alone)
+	}
+}
+
+// A server that hangs on any request hangs on none in particular.
+func TestIsolatesNoHangOnEverything(t *testing.T) {
+	pool := hangingPool(func(m wire.Message) bool { return m.Kind == wire.Request && m.Method() != "initialize" })
+	s := open(t, pool)
+	request(t, s, "tools/list", nil)
+	if alone := Of(s, 0, true, pool).IsolateSilence(t.Context(), pool, always); alone != nil {
+		t.Errorf("alone it hangs on %s", alone.Method())
+	}
+}
+
 func TestOrdinaryMessages(t *testing.T) {
 	pool := poolOf(func(wire.Message, int) bool { return false })
 	s := open(t, pool)

@@ -25,6 +25,7 @@ type Conn struct {
 	launcher        *Launcher    // nil for none
 	number          int          // of the connection among those of the launcher, from 0
 	lastID          atomic.Int64 // how many request ids were used
+	hungAfter       atomic.Int64 // one more than the frames that came when the peer hung; 0 if it did not
 	displaced       atomic.Bool  // the client ended it since another connection was to be opened
 
 	mu                 sync.Mutex

@@ -26,7 +26,7 @@ type Launcher struct {
 	serial    string // why instances run one after another; "" if they need not
 	spare     chan startResult
 	instances []*Conn
-	traits    map[string]bool
+	traits    []string
 }
 
 type startResult struct {
@@ -134,6 +134,13 @@ func (l *Launcher) RunningCount() int {
 		}
 	}
 	return n
+}
+
+// forget drops a connection that has ended.
+func (l *Launcher) forget(c *Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.instances = slices.DeleteFunc(l.instances, func(kept *Conn) bool { return kept == c })
 }
 
 func (l *Launcher) snapshot() []*Conn {
@@ -258,15 +265,28 @@ func (l *Launcher) closeAll() {
 func (l *Launcher) setTrait(what string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.traits == nil {
-		l.traits = map[string]bool{}
+	if !slices.Contains(l.traits, what) {
+		l.traits = append(l.traits, what)
 	}
-	l.traits[what] = true
 }
 
 // hasTrait reports whether a property of the target was noted.
 func (l *Launcher) hasTrait(what string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.traits[what]
+	return slices.Contains(l.traits, what)
+}
+
+// traitCount returns the number of properties that were noted.
+func (l *Launcher) traitCount() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.traits)
+}
+
+// dropTraits drops the properties that were noted since there were so many.
+func (l *Launcher) dropTraits(since int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.traits = l.traits[:min(since, len(l.traits))]
 }

@@ -43,6 +43,7 @@ func (s *Session) CheckLiveness(ctx context.Context) Liveness {
 			return Dead
 		}
 	}
+	s.noteHang()
 	return OutOfSync
 }
 
@@ -50,7 +51,7 @@ func (s *Session) CheckLiveness(ctx context.Context) Liveness {
 // counted as a use of the method.
 func (s *Session) answers(ctx context.Context, method string) bool {
 	id := s.NextID()
-	at, err := s.Send(ctx, wire.EncodeCall(id, method, s.lifecycle.addRequestMeta(nil)))
+	at, err := s.Send(ctx, wire.EncodeCall(id, method, s.AddRequestMeta(nil)))
 	if err == nil {
 		_, err = s.AwaitAnswer(ctx, at, id, s.Patience())
 	}

@@ -84,8 +84,20 @@ func (p *pace) patience(timeout time.Duration) time.Duration {
 }
 
 // Patience returns how long an answer is waited for: the timeout, or more if the peer
-// takes long for each answer and has several requests to answer.
-func (c *Conn) Patience() time.Duration { return c.pace.patience(c.opts.Timeout) }
+// takes long for each answer and has several requests to answer. It is short if the peer
+// sent nothing since it left a request and the test of its liveness unanswered.
+func (c *Conn) Patience() time.Duration {
+	if c.hungAfter.Load() == c.total.frames.Load()+1 {
+		return c.opts.Timeout / hungDivisor
+	}
+	return c.pace.patience(c.opts.Timeout)
+}
+
+// hungDivisor divides the timeout for a peer that hangs.
+const hungDivisor = 20
+
+// noteHang notes that the peer answers nothing, until it sends something again.
+func (c *Conn) noteHang() { c.hungAfter.Store(c.total.frames.Load() + 1) }
 
 // noteLate notes an answer that came after the deadline for a request.
 func (c *Conn) noteLate(answer wire.Entry, request int) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,7 +29,9 @@ type Pool struct {
 	cached              map[string]any
 	givenUp             giveUpList
 	alternative         atomic.Pointer[string]
-	exits               int // how often an instance ended by itself
+	requiresParams      atomic.Bool // the server serves no request without params
+	learned             bool        // LearnBarrier was called
+	exits               int         // how often an instance ended by itself
 }
 
 // NewPool returns a pool of sessions at a revision.
@@ -108,6 +111,15 @@ func (p *Pool) Discard(s *Session) {
 	s.Kill()
 }
 
+// Forget ends a session that shows nothing, and drops what was kept of it.
+func (p *Pool) Forget(s *Session) {
+	p.Discard(s)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sessions = slices.DeleteFunc(p.sessions, func(kept *Session) bool { return kept == s })
+	p.launcher.forget(s.Conn)
+}
+
 // NewSession returns an open session of the caller's own.
 func (p *Pool) NewSession(ctx context.Context) (*Session, error) {
 	return p.openParallel(ctx, p.opts.Host)
@@ -161,7 +173,7 @@ func (p *Pool) take(ctx context.Context, rev spec.Revision, host *Host) (*Sessio
 
 func (p *Pool) newSession(c *Conn, rev spec.Revision, host *Host) *Session {
 	s := c.newSession(rev, host)
-	s.givenUp, s.alternative = &p.givenUp, &p.alternative
+	s.givenUp, s.alternative, s.requiresParams = &p.givenUp, &p.alternative, &p.requiresParams
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s.firstTimeout = p.openTimeout
@@ -263,6 +275,18 @@ func (p *Pool) ClearCache() {
 // Notify return a GivenUpError instead.
 func (p *Pool) GiveUp(m wire.Message) { p.givenUp.add(m) }
 
+// GiveUpSilent is like GiveUp for a message on which the server goes silent. At the second
+// one of a method all messages of the method are given up.
+func (p *Pool) GiveUpSilent(m wire.Message) { p.givenUp.addSilence(m) }
+
+// MaySilence reports whether a further message on which the server goes silent may be
+// looked for: each costs the time for an answer.
+func (p *Pool) MaySilence() bool { return p.givenUp.silenceCount() < maxSilences }
+
+// maxSilences is how often the server may go silent at a revision: twice on each of three
+// methods.
+const maxSilences = 6
+
 // CountExit counts an instance that ended.
 func (p *Pool) CountExit() {
 	p.mu.Lock()
@@ -286,6 +310,12 @@ func (p *Pool) RateLimitedCount() int64 { return p.launcher.RateLimitedCount() }
 
 // SetTargetTrait notes a property of the target that holds at every revision.
 func (p *Pool) SetTargetTrait(what string) { p.launcher.setTrait(what) }
+
+// TargetTraitCount returns the number of properties that were noted so far.
+func (p *Pool) TargetTraitCount() int { return p.launcher.traitCount() }
+
+// DropTargetTraits drops the properties that were noted since there were so many.
+func (p *Pool) DropTargetTraits(since int) { p.launcher.dropTraits(since) }
 
 // HasTargetTrait reports whether a property of the target was noted.
 func (p *Pool) HasTargetTrait(what string) bool { return p.launcher.hasTrait(what) }

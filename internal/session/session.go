@@ -21,13 +21,14 @@ type Session struct {
 	Rev     spec.Revision
 	Opening Opening // set by Open
 
-	host         *Host
-	lifecycle    lifecycle
-	firstTimeout time.Duration           // for the first answer of the instance
-	givenUp      *giveUpList             // of its pool; nil without one
-	alternative  *atomic.Pointer[string] // of its pool: the method that tests liveness in place of the barrier
-	usesMutex    sync.Mutex
-	uses         []use
+	host           *Host
+	lifecycle      lifecycle
+	firstTimeout   time.Duration           // for the first answer of the instance
+	givenUp        *giveUpList             // of its pool; nil without one
+	alternative    *atomic.Pointer[string] // of its pool: the method that tests liveness in place of the barrier
+	requiresParams *atomic.Bool            // of its pool: no request is sent without params
+	usesMutex      sync.Mutex
+	uses           []use
 }
 
 // newSession makes a session at a revision, with a host, of a connection on which
@@ -89,7 +90,12 @@ type Call struct {
 }
 
 // AddRequestMeta returns params with what every request of the revision must carry.
-func (s *Session) AddRequestMeta(params Params) Params { return s.lifecycle.addRequestMeta(params) }
+func (s *Session) AddRequestMeta(params Params) Params {
+	if params == nil && s.requiresParams != nil && s.requiresParams.Load() {
+		params = Params{}
+	}
+	return s.lifecycle.addRequestMeta(params)
+}
 
 // Start sends a request without waiting for the answer.
 func (s *Session) Start(ctx context.Context, method string, params Params) (*Call, error) {
@@ -100,7 +106,7 @@ func (s *Session) Start(ctx context.Context, method string, params Params) (*Cal
 // if the peer has ended, a GivenUpError if messages like it are given up, otherwise a
 // NotSentError.
 func (s *Session) StartWithID(ctx context.Context, id wire.ID, method string, params Params) (*Call, error) {
-	raw := wire.EncodeCall(id, method, s.lifecycle.addRequestMeta(params))
+	raw := wire.EncodeCall(id, method, s.AddRequestMeta(params))
 	if err := s.checkGivenUp(raw); err != nil {
 		return nil, err
 	}
@@ -120,13 +126,13 @@ func (s *Session) StartWithID(ctx context.Context, id wire.ID, method string, pa
 // error is an AnswerTooLongError or a NoAnswerError.
 func (c *Call) Answer(ctx context.Context) (wire.Entry, error) {
 	s := c.session
-	began := time.Now()
 	e, err := s.AwaitAnswer(ctx, c.FrameIndex, c.ID, s.AnswerTimeout())
 	if tooLong := (*AnswerTooLongError)(nil); err == nil || errors.As(err, &tooLong) {
 		return e, err
 	}
+	sent, _ := s.Entry(c.FrameIndex)
 	none := s.withLiveness(ctx, &NoAnswerError{
-		Method: c.Method, ID: c.ID, FrameIndex: c.FrameIndex, Waited: time.Since(began), Err: err,
+		Method: c.Method, ID: c.ID, FrameIndex: c.FrameIndex, Waited: s.Elapsed() - sent.At, Err: err,
 	})
 	if errors.Is(err, errTimeout) {
 		if late, err := s.AwaitAnswer(ctx, c.FrameIndex, c.ID, 0); err == nil {

@@ -15,7 +15,11 @@ const completeMethod = "completion/complete"
 // completionFaults are the faults of server/utilities/completion.
 func completionFaults() []Fault {
 	return slices.Concat(completionResults(), completionRequests(), overHTTP(completionHTTP()...),
-		[]Fault{exitsOn("completion/complete", "completion.request.survived")})
+		[]Fault{
+			exitsOn("completion/complete", "completion.request.survived"),
+			hangsOn("completion/complete", "completion.request.survived"),
+			silentOn("completion/complete", "completion.request.survived"),
+		})
 }
 
 // onCompletion changes the completions.

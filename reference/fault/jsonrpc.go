@@ -14,9 +14,9 @@ import (
 
 // jsonrpcFaults are the faults of basic/index#messages.
 func jsonrpcFaults() []Fault {
-	return slices.Concat(jsonrpcRequests(), unservedRequests(), jsonrpcReceived(), jsonrpcNotifications(),
-		jsonrpcCase(), jsonrpcUnreadable(), jsonrpcResponses(), jsonrpcMethods(), jsonrpcFailures(),
-		overHTTP(jsonrpcHTTP()...))
+	return slices.Concat(jsonrpcRequests(), unservedRequests(), jsonrpcReceived(), jsonrpcParamsOmitted(),
+		jsonrpcNotifications(), jsonrpcCase(), jsonrpcUnreadable(), jsonrpcResponses(), jsonrpcMethods(),
+		jsonrpcFailures(), overHTTP(jsonrpcHTTP()...))
 }
 
 // unknownNotification is the notification that no server knows, as probes send it.
@@ -144,6 +144,30 @@ func jsonrpcReceived() []Fault {
 			CaughtBy: []string{"jsonrpc.response.survived"},
 			Apply:    exitOn(hasID("-7"), "nothing was requested"),
 		},
+	}
+}
+
+// jsonrpcParamsOmitted are faults in how requests without params are received, whose
+// method needs none.
+func jsonrpcParamsOmitted() []Fault {
+	omits := func(m wire.Message) bool {
+		needsNone := m.Method() == "ping" || strings.HasSuffix(m.Method(), "/list") && m.Method() != "tasks/list"
+		return m.Kind == wire.Request && needsNone && !m.Params().Exists()
+	}
+	const caughtBy = "jsonrpc.params.omitted"
+	return []Fault{
+		newFault("omitted-params-refused", "refuses requests without params", caughtBy,
+			onLine(omits, func(m wire.Message, out server.FrameSink) {
+				out(frameOf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"No params"}}`, m.ID().Raw))
+			})),
+		newFault("omitted-params-refused-in-lists", "refuses requests for lists without params", caughtBy,
+			onLine(func(m wire.Message) bool { return omits(m) && m.Method() != "ping" },
+				func(m wire.Message, out server.FrameSink) {
+					out(frameOf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"No params"}}`, m.ID().Raw))
+				})),
+		newFault("omitted-params-unanswered", "does not answer requests without params", caughtBy, ignoreLines(omits)),
+		newFault("exits-on-omitted-params", "exits on a request without params", caughtBy,
+			exitOn(omits, "the request has no params")),
 	}
 }
 

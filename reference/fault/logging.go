@@ -13,7 +13,10 @@ const setLevelMethod = "logging/setLevel"
 // loggingFaults are the faults of server/utilities/logging.
 func loggingFaults() []Fault {
 	return slices.Concat(logMessages(), logSecrets(), logThresholds(), invalidLevels(), logRequests(),
-		[]Fault{exitsOn("logging/setLevel", "logging.level.survived")})
+		[]Fault{
+			exitsOn("logging/setLevel", "logging.level.survived"),
+			hangsOn("logging/setLevel", "logging.level.survived"),
+		})
 }
 
 // onLog changes the params of log messages.

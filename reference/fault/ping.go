@@ -2,13 +2,20 @@ package fault
 
 import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
 // pingFaults are the faults of basic/utilities/ping.
 func pingFaults() []Fault {
 	return []Fault{
-		exitsOn("ping", "ping.survived"),
+		exitsOn("ping", "ping.survived"), hangsOn("ping", "ping.survived"),
+		{
+			Name: "ping-unanswered", Does: "does not answer pings",
+			CaughtBy: []string{"ping.answered"},
+			Also:     map[string]string{"ping.opening.answered": "it does not answer one before initialize either"},
+			Apply:    ignoreLines(isMessage(wire.Request, "ping")),
+		},
 		{
 			Name: "ping-result-pong", Does: "answers ping with a result that is not empty",
 			CaughtBy: []string{"ping.answered"},

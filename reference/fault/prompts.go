@@ -11,7 +11,11 @@ import (
 // promptsFaults are the faults of server/prompts.
 func promptsFaults() []Fault {
 	return slices.Concat(promptLists(), promptDefinitions(), promptMessages(), listedPrompts(), promptGets(),
-		[]Fault{exitsOn("prompts/list", "prompts.list.survived"), exitsOn("prompts/get", "prompts.get.survived")})
+		[]Fault{
+			exitsOn("prompts/list", "prompts.list.survived"), hangsOn("prompts/list", "prompts.list.survived"),
+			exitsOn("prompts/get", "prompts.get.survived"), hangsOn("prompts/get", "prompts.get.survived"),
+			silentOn("prompts/get", "prompts.get.survived"),
+		})
 }
 
 // onPrompt changes a prompt wherever it is listed.

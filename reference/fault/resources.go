@@ -16,11 +16,15 @@ func resourcesFaults() []Fault {
 // resourceExits are exits on requests for resources.
 func resourceExits() []Fault {
 	return []Fault{
-		exitsOn("resources/list", "resources.list.survived"),
+		exitsOn("resources/list", "resources.list.survived"), hangsOn("resources/list", "resources.list.survived"),
 		exitsOn("resources/templates/list", "resources.templates.survived"),
-		exitsOn("resources/read", "resources.read.survived"),
+		hangsOn("resources/templates/list", "resources.templates.survived"),
+		exitsOn("resources/read", "resources.read.survived"), hangsOn("resources/read", "resources.read.survived"),
+		silentOn("resources/read", "resources.read.survived"),
 		exitsOn("resources/subscribe", "resources.subscribe.survived"),
+		hangsOn("resources/subscribe", "resources.subscribe.survived"),
 		exitsOn("resources/unsubscribe", "resources.unsubscribe.survived"),
+		hangsOn("resources/unsubscribe", "resources.unsubscribe.survived"),
 	}
 }
 

@@ -13,8 +13,10 @@ import (
 func tasksFaults() []Fault {
 	return slices.Concat(taskCapabilities(), taskMembers(), taskStatuses(), taskCreations(), taskResults(),
 		taskRequests(), taskRelated(), []Fault{
-			exitsOn("tasks/get", "tasks.get.survived"), exitsOn("tasks/result", "tasks.result.survived"),
-			exitsOn("tasks/list", "tasks.list.survived"), exitsOn("tasks/cancel", "tasks.cancel.survived"),
+			exitsOn("tasks/get", "tasks.get.survived"), hangsOn("tasks/get", "tasks.get.survived"),
+			exitsOn("tasks/result", "tasks.result.survived"), hangsOn("tasks/result", "tasks.result.survived"),
+			exitsOn("tasks/list", "tasks.list.survived"), hangsOn("tasks/list", "tasks.list.survived"),
+			exitsOn("tasks/cancel", "tasks.cancel.survived"), hangsOn("tasks/cancel", "tasks.cancel.survived"),
 		})
 }
 

@@ -15,7 +15,10 @@ import (
 // toolsFaults are the faults of server/tools.
 func toolsFaults() []Fault {
 	return slices.Concat(toolDefinitions(), toolSchemas(), toolLists(), toolCalls(), toolArguments(), toolResults(),
-		[]Fault{exitsOn("tools/list", "tools.list.survived"), exitsOn("tools/call", "tools.call.survived")})
+		[]Fault{
+			exitsOn("tools/list", "tools.list.survived"), hangsOn("tools/list", "tools.list.survived"),
+			exitsOn("tools/call", "tools.call.survived"), hangsOn("tools/call", "tools.call.survived"),
+		})
 }
 
 // onTool changes the definition of a tool wherever it is listed.

@@ -1,14 +1,16 @@
 package check
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/internal/exit"
+	"github.com/mcpcheck/mcpcheck/internal/session"
 )
 
-// A Charge is the violation of the check of a method: the server ended on a
-// valid message of that method.
+// A Charge is the violation of the check of a method: the server ended or went silent on
+// a valid message of that method.
 type Charge struct {
 	Method  string
 	Outcome Outcome
@@ -20,12 +22,17 @@ type serverEnd struct {
 	chargeable bool // all that the body sent is valid use, and a check reports its method
 }
 
-// serverEnd returns how the server ended during the body in one of its sessions; nil if it
-// did not. A server that runs and does not answer fails the check that waits.
-func (t *T) serverEnd() *serverEnd {
+// serverEnd returns how the server ended during the body in one of its sessions, that it
+// hangs in one, or that it does not answer a request; nil if it does none of that.
+func (t *T) serverEnd(hung *session.Session) *serverEnd {
 	for _, h := range append([]*T{t}, *t.others...) {
-		if end := exit.Of(h.s, h.from, false, t.pool); end != nil {
+		if end := exit.Of(h.s, h.from, h.s == hung, t.pool); end != nil {
 			return &serverEnd{end, !t.out.crafted && end.AllOrdinary() && t.chargedTo(end.Method()) != ""}
+		}
+	}
+	if t.out.unanswered {
+		if end := exit.SilenceOf(t.s, t.from, t.pool); end != nil {
+			return &serverEnd{End: end}
 		}
 	}
 	return nil
@@ -49,14 +56,15 @@ func endAtOpening(env Env) *serverEnd {
 func (x *serverEnd) charge() Charge {
 	last := x.Suspects[0]
 	from := max(x.From, last.Index-framesBefore)
-	detail := fmt.Sprintf("the server %s on a valid %s: %s", x.Reason, last.Message.Kind, x.Describe())
-	if x.Again != "" {
-		detail += "; " + x.Again
-	}
-	return Charge{Method: x.Method(), Outcome: Outcome{
-		State: Violated, Detail: detail, Expected: "the server answers and goes on", Got: "the server " + x.Reason,
+	out := Outcome{
+		State: Violated, Detail: x.OnValid(), Expected: "the server answers and goes on", Got: "the server " + x.Reason,
 		Notes: x.notes(), EndedSession: true, Frames: Excerpt(x.Session.Transcript, from, last.Index),
-	}}
+	}
+	if x.IsSilence() { // an answer that comes before the sessions end was late
+		late := x.Session.ExpectLater(last.Index, ResponseTo(last.Message.ID()))
+		out.awaited = []awaitedMessage{{late, x.Session.Transcript, last.Index, NotObserved}}
+	}
+	return Charge{x.Method(), out}
 }
 
 // notes returns what the server wrote to its standard error before it ended.
@@ -65,4 +73,58 @@ func (x *serverEnd) notes() []string {
 		return []string{"its standard error ended with: " + strings.ReplaceAll(x.Stderr, "\n", " / ")}
 	}
 	return nil
+}
+
+// confirm finds out whether the message that the server ended on ends it again: alone in
+// a new instance, with the body, or with all messages of the session. It returns the end
+// that counts, nil if the server does not end again, and the outcome that counts.
+func confirm(ctx context.Context, c Check, env Env, first *serverEnd, was Outcome) (*serverEnd, Outcome) {
+	was.EndedOn = first.Methods()
+	if first.IsSilence() {
+		return confirmSilence(ctx, env, first), was
+	}
+	env.Pool.CountExit()
+	env.Pool.ClearCache() // computed in the session that ended
+	was.Notes = append(was.Notes, first.notes()...)
+	if alone := first.Isolate(ctx, env.Pool, env.chargedTo); alone != nil {
+		env.Pool.CountExit()
+		return &serverEnd{alone, true}, was
+	}
+	if first.Alone && !first.chargeable {
+		return first, was
+	}
+	out, _, again := run(ctx, c, env)
+	if again != nil {
+		env.Pool.CountExit()
+		env.Pool.ClearCache()
+		out.EndedOn = again.Methods()
+		out.Notes = append(out.Notes, again.notes()...)
+		again.Again = "again in a new instance"
+		return again, out
+	}
+	if replayed := first.Replay(ctx, env.Pool); replayed != nil {
+		env.Pool.CountExit()
+		if !first.chargeable {
+			out = was
+		}
+		return &serverEnd{replayed, first.chargeable}, out
+	}
+	out.Notes = append(out.Notes, fmt.Sprintf("the server %s once, at %s, and not when that was repeated",
+		first.Reason, first.Describe()))
+	return nil, out
+}
+
+// confirmSilence finds out whether the server goes silent on a message alone in a new
+// instance, and returns that; nil if it does not, or if it did so on too many methods.
+func confirmSilence(ctx context.Context, env Env, first *serverEnd) *serverEnd {
+	if !env.Pool.MaySilence() {
+		return nil
+	}
+	alone := first.IsolateSilence(ctx, env.Pool, env.chargedTo)
+	if alone == nil {
+		return nil
+	}
+	env.Pool.CountExit()
+	env.Pool.ClearCache() // computed in the session that hangs
+	return &serverEnd{alone, true}
 }

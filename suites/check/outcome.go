@@ -41,6 +41,8 @@ type Outcome struct {
 	EndedOn      []string         // the methods of the messages that the server may have ended on
 	gaveUp       string           // a method whose message was not sent again; "" for none
 	unsent       bool             // a stimulus could not be sent
+	unanswered   bool             // a request got no answer
+	hung         *session.Session // in which the server answered no further request; or nil
 	crafted      bool             // it sent what is no valid use on purpose
 	saw          int              // evidence that the rule was kept
 	forbidden    []awaitedMessage // messages that must not come until the sessions end

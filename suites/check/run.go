@@ -49,10 +49,12 @@ func Applies(c Check, rev spec.Revision, declares func(string) bool) (why string
 // If the server ends, the body is repeated in a new instance. A server that ends
 // there again on a message that breaks a rule fails the check. One that ends on valid use
 // of what it offers does not: the outcome has a Charge to the check of the method, the
-// message is not sent again, and the body is repeated without it.
+// message is not sent again, and the body is repeated without it. So it is with a valid
+// request that the server does not answer, or after which it answers nothing more.
 func Run(ctx context.Context, c Check, env Env) (out Outcome) {
 	began := time.Now()
 	defer func() { out.Took = time.Since(began) }()
+	traits := env.Pool.TargetTraitCount()
 	out, lost, end := run(ctx, c, env)
 	if lost && ctx.Err() == nil {
 		env.Pool.ClearCache() // computed in the session that ended
@@ -66,7 +68,12 @@ func Run(ctx context.Context, c Check, env Env) (out Outcome) {
 			break
 		}
 		charges = append(charges, end.charge())
-		env.Pool.GiveUp(end.Suspects[0].Message)
+		if end.IsSilence() {
+			env.Pool.GiveUpSilent(end.Suspects[0].Message)
+			env.Pool.DropTargetTraits(traits) // found out while the server did not answer
+		} else {
+			env.Pool.GiveUp(end.Suspects[0].Message)
+		}
 		out, _, end = run(ctx, c, env)
 	}
 	out.Charges = charges
@@ -75,42 +82,6 @@ func Run(ctx context.Context, c Check, env Env) (out Outcome) {
 
 // maxCharges bounds how many messages of one body are charged.
 const maxCharges = 4
-
-// confirm finds out whether the message that the server ended on ends it again: alone in
-// a new instance, with the body, or with all messages of the session. It returns the end
-// that counts, nil if the server does not end again, and the outcome that counts.
-func confirm(ctx context.Context, c Check, env Env, first *serverEnd, was Outcome) (*serverEnd, Outcome) {
-	env.Pool.CountExit()
-	env.Pool.ClearCache() // computed in the session that ended
-	was.EndedOn = first.Methods()
-	was.Notes = append(was.Notes, first.notes()...)
-	if alone := first.Isolate(ctx, env.Pool, env.chargedTo); alone != nil {
-		env.Pool.CountExit()
-		return &serverEnd{alone, true}, was
-	}
-	if first.Alone && !first.chargeable {
-		return first, was
-	}
-	out, _, again := run(ctx, c, env)
-	if again != nil {
-		env.Pool.CountExit()
-		env.Pool.ClearCache()
-		out.EndedOn = again.Methods()
-		out.Notes = append(out.Notes, again.notes()...)
-		again.Again = "again in a new instance"
-		return again, out
-	}
-	if replayed := first.Replay(ctx, env.Pool); replayed != nil {
-		env.Pool.CountExit()
-		if !first.chargeable {
-			out = was
-		}
-		return &serverEnd{replayed, first.chargeable}, out
-	}
-	out.Notes = append(out.Notes, fmt.Sprintf("the server %s once, at %s, and not when that was repeated",
-		first.Reason, first.Describe()))
-	return nil, out
-}
 
 // run is Run without the repetition. It also reports whether the server ended the
 // session over HTTP, which may be the cause of the outcome, and how the server ended.
@@ -135,7 +106,7 @@ func run(ctx context.Context, c Check, env Env) (out Outcome, lost bool, end *se
 		}
 	}
 	t := &T{
-		Rev: s.Rev, Facts: s.Rev.Facts(), ctx: ctx, s: s, pool: env.Pool, allow: env.Allow, given: env.Given,
+		Rev: s.Rev, Facts: s.Facts(), ctx: ctx, s: s, pool: env.Pool, allow: env.Allow, given: env.Given,
 		out: &Outcome{}, id: c.ID, hint: c.Hint, from: s.Len(), mark: -1, undo: &[]func(){}, others: &[]*T{},
 		chargedTo: env.chargedTo,
 	}
@@ -155,9 +126,9 @@ func run(ctx context.Context, c Check, env Env) (out Outcome, lost bool, end *se
 	if out.State == Broken {
 		out.Frames = Excerpt(s.Transcript, t.from, t.mark)
 	}
-	t.checkSession(c, &out)
+	hung := t.checkSession(c, &out)
 	if ctx.Err() == nil {
-		end = t.serverEnd()
+		end = t.serverEnd(hung)
 	}
 	switch {
 	case c.Session.Alone():
@@ -212,24 +183,29 @@ func (t *T) body(probe func(*T)) {
 	probe(t)
 }
 
-// checkSession tests whether a shared session still answers.
-func (t *T) checkSession(c Check, out *Outcome) {
+// checkSession tests whether a shared session still answers. It returns the session in
+// which the server runs and answers no further request; nil if there is none.
+func (t *T) checkSession(c Check, out *Outcome) (hung *session.Session) {
 	if c.Session.Alone() || t.ctx.Err() != nil {
-		return
+		return t.out.hung
 	}
-	if t.s.ConnectionError() == nil && !c.Malforms && out.State != Violated && !out.unsent {
-		return // its last answer showed that the server still answers
+	if t.s.ConnectionError() == nil && !c.Malforms && out.State != Violated && !out.unsent && !out.unanswered {
+		return nil // its last answer showed that the server still answers
 	}
-	live := t.s.CheckLiveness(t.ctx)
+	live := session.OutOfSync
+	if t.out.hung != t.s {
+		live = t.s.CheckLiveness(t.ctx)
+	}
 	if live == session.Alive || t.ctx.Err() != nil {
-		return
+		return nil
 	}
 	out.EndedSession = true
 	if over := t.s.ConnectionError(); over != nil {
 		out.Notes = append(out.Notes, fmt.Sprintf("the session ended: %v", over))
-	} else {
-		out.Notes = append(out.Notes, "the server answered no further request")
+		return nil
 	}
+	out.Notes = append(out.Notes, "the server answered no further request")
+	return t.s
 }
 
 // Judge runs a judge over one transcript.

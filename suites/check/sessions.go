@@ -22,6 +22,9 @@ func (s Sessions) UnopenedAt(rev spec.Revision) *T {
 	return s.t.handleOn(s.t.pool.UnopenedAt(s.t.ctx, rev))
 }
 
+// AreSerial reports whether a second session would end the first.
+func (s Sessions) AreSerial() bool { return s.t.pool.SerialReason() != "" }
+
 // As returns the handle of a second session at the same revision, in which the
 // client is another host.
 func (s Sessions) As(host *session.Host) *T {
@@ -71,7 +74,7 @@ func (t *T) handleOn(s *session.Session, err error) *T {
 	s.NoteUser(t.id)
 	other := *t
 	other.s, other.from, other.mark = s, s.Len(), -1
-	other.Rev, other.Facts = s.Rev, s.Rev.Facts()
+	other.Rev, other.Facts = s.Rev, s.Facts()
 	*t.others = append(*t.others, &other)
 	return &other
 }

@@ -98,6 +98,7 @@ func RequireResult(t *T, method string, params Params) gjson.Result {
 func (t *T) reply(e wire.Entry, err error) Reply {
 	t.interrupted()
 	t.noteGivenUp(err)
+	t.noteUnanswered(err)
 	t.foreign = nil
 	if none := (*session.NoAnswerError)(nil); errors.As(err, &none) && none.FrameIndex > 0 {
 		t.mark = none.FrameIndex
@@ -156,6 +157,15 @@ func (t *T) require(err error) {
 func (t *T) noteGivenUp(err error) {
 	if givenUp := (*session.GivenUpError)(nil); errors.As(err, &givenUp) {
 		t.out.gaveUp = givenUp.Method
+	}
+}
+
+// noteUnanswered records that a request got no answer.
+func (t *T) noteUnanswered(err error) {
+	none := (*session.NoAnswerError)(nil)
+	if t.out.unanswered = errors.As(err, &none) || t.out.unanswered; none != nil && none.IsTimeout() &&
+		none.State == session.OutOfSync {
+		t.out.hung = t.s
 	}
 }
 
@@ -305,6 +315,7 @@ func Attempt(t *T, body func(*T)) {
 	attempt.out, attempt.mark = &Outcome{}, -1
 	defer func() {
 		t.out.crafted = t.out.crafted || attempt.out.crafted
+		t.out.unanswered = t.out.unanswered || attempt.out.unanswered
 		if attempt.out.gaveUp != "" {
 			t.out.gaveUp = attempt.out.gaveUp
 		}

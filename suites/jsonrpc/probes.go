@@ -20,7 +20,8 @@ const (
 // probes returns the probes of basic/index#messages (basic/messages in 2024-11-05): how
 // a server answers requests, notifications and malformed messages.
 func probes() []check.Check {
-	return slices.Concat(messageProbes(), responseProbes(), paramsProbes(), malformedProbes())
+	return slices.Concat(messageProbes(), responseProbes(), paramsProbes(),
+		omittedParamsProbes(), malformedProbes())
 }
 
 // messageProbes returns the probes that send well-formed messages.

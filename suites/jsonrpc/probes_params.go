@@ -4,7 +4,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/match"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
@@ -57,6 +59,49 @@ func paramsProbes() []check.Check {
 					if r.Err != nil && posting.ClientErrorStatus(r.Err) == 0 {
 						t.Survives(p.method + " with params " + string(check.MustJSON(p.params)))
 						t.Fail("an answer", "none", "%s with params %s: %v", p.method, check.MustJSON(p.params), r.Err)
+					}
+					t.Saw()
+				}
+			},
+		},
+	}
+}
+
+// omittedParamsProbes returns the probes of requests without params.
+func omittedParamsProbes() []check.Check {
+	return []check.Check{
+		{
+			ID: "jsonrpc.params.omitted",
+			Says: "the server answers a request without params as one with empty params: the params are optional, " +
+				"and most clients leave them out",
+			Level:   spec.Robust,
+			In:      spec.Handshake, // since 2026-07-28 params carry protocol fields
+			Session: check.OwnSession,
+			Spec:    "basic/index#requests",
+			Idle:    "no request that needs no params had a result",
+			Hint:    expect.HintReply,
+			// Other requests of the session may have got empty params, so that the server is
+			// judged at all: the bytes here have none.
+			Probe: func(t *check.T) {
+				const want = "the answer to one with empty params"
+				methods := []string{"ping"}
+				for _, l := range offer.Lists(t) {
+					methods = append(methods, l.Method)
+				}
+				for _, method := range methods {
+					if !t.Try(method, check.Params{}).Succeeded() {
+						continue // other checks judge that
+					}
+					id := t.NextID()
+					at := t.Send(string(wire.EncodeCall(id, method, nil)))
+					t.Survives(method + " without params")
+					switch m, ok := t.AwaitBarrier(at, check.ResponseTo(id)); {
+					case !ok && !t.HTTP().Refused(at):
+						t.Fail(want, "no answer", "%s without params was not answered, and with empty ones it was",
+							method)
+					case m.Kind == wire.Error && t.Try(method, check.Params{}).Succeeded():
+						t.Fail(want, m.Summary(),
+							"%s without params was answered with an error, and with empty ones with a result", method)
 					}
 					t.Saw()
 				}

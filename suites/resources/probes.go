@@ -79,7 +79,8 @@ func probesOfLists() []check.Check {
 			Idle:  "the server returned no list of templates",
 			Hint:  "answer resources/templates/list with a result",
 			Probe: func(t *check.T) {
-				if r := t.Try(offer.TemplatesList.Method, nil); r.Err == nil && !expect.IsRefusedByHTTP(r.Entry) {
+				r := offer.RequestPage(t, offer.TemplatesList.Method, nil)
+				if r.Err == nil && !expect.IsRefusedByHTTP(r.Entry) {
 					match.Expect(t, r).To(match.BeResult(),
 						"the server declares resources; a server without templates returns an empty list")
 					t.Saw()

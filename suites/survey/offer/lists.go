@@ -7,6 +7,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
@@ -69,7 +70,7 @@ func WalkTo(t *check.T, l List, of check.Params) *Walk {
 	seen := map[string]bool{}
 	params := of
 	for cursor := ""; ; {
-		e, err := t.Try(l.Method, params).Get()
+		e, err := RequestPage(t, l.Method, params).Get()
 		w.Last = e
 		list := e.Message.Result().Get(l.Member)
 		switch {
@@ -98,6 +99,20 @@ func WalkTo(t *check.T, l List, of check.Params) *Walk {
 		params = check.Params{"cursor": cursor}
 		maps.Copy(params, of)
 	}
+}
+
+// RequestPage requests a page of a list. A server that refuses the request without
+// params gets empty ones, so that what it lists is judged: jsonrpc.params.omitted reports
+// the refusal.
+func RequestPage(t *check.T, method string, params check.Params) check.Reply {
+	r := t.Try(method, params)
+	code, refused := r.Message.ErrorCode()
+	if r.Err == nil && refused && params == nil && code != spec.MethodNotFound && !t.Facts.Stateless {
+		if again := t.Try(method, check.Params{}); again.Succeeded() {
+			return again
+		}
+	}
+	return r
 }
 
 // distinct returns the first elements without repetitions, at most so many.
