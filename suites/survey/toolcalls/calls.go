@@ -50,7 +50,11 @@ var CallsKey = check.NewKey[*Outcome]("tool calls")
 // Calls calls each tool that may be called, once for this revision, and returns the
 // outcome.
 func Calls(t *check.T) *Outcome {
-	return check.Once(t, CallsKey, func() *Outcome { return callTools(t, watch.Observe) })
+	return check.Once(t, CallsKey, func() *Outcome {
+		c := callTools(t, watch.Observe)
+		c.callFound(t)
+		return c
+	})
 }
 
 // CallUnwatched calls the tools once more, as another client may. It does not look for
