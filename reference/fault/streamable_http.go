@@ -15,8 +15,8 @@ import (
 func streamableHTTPFaults() []Fault {
 	return overHTTP(slices.Concat(
 		streamableEndpoint(), originsAccepted(), originsRefused(), versionHeader(),
-		answerTypes(), answerBodies(), acceptedAnswers(), refusedMessages(), headerFields(), messagesRefused(),
-		sessionIDs(), sessionsMissing(), sessionsEnded(), sessionsUnknown(), sessionsMixed(),
+		answerTypes(), answerBodies(), sharedIDs(), acceptedAnswers(), refusedMessages(), headerFields(),
+		messagesRefused(), sessionIDs(), sessionsMissing(), sessionsEnded(), sessionsUnknown(), sessionsMixed(),
 		streamEnds(), streamPolling(), streamEvents(), eventIDs(), primingEvents(),
 		streamRoutes(), streamCopies(), streamReplays(), streamDisconnects(),
 		closedConnections(), statelessHTTP(), statelessStreams(), refusalStatus(),

@@ -211,3 +211,36 @@ func failSessionAfter(matches httpMatcher) apply {
 		})
 	})
 }
+
+// sharedIDs are faults in the answers to two requests of a session that have one id.
+func sharedIDs() []Fault {
+	return []Fault{
+		newFault("same-id-unanswered", "sends no answer to a request whose id another request in progress has",
+			"streamable-http.answer.same-id", onSharedID(func(w http.ResponseWriter, _ wire.ID) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				w.WriteHeader(http.StatusOK)
+			})),
+		newFault("same-id-swapped", "answers a request as another that is in progress and has its id",
+			"streamable-http.answer.same-id", onSharedID(func(w http.ResponseWriter, id wire.ID) {
+				w.Header().Set("Content-Type", "application/json")
+				writeTo(w, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`, id.Raw))
+			})),
+	}
+}
+
+// onSharedID serves a request whose id another request of its session in progress has.
+func onSharedID(serve func(w http.ResponseWriter, id wire.ID)) apply {
+	return func(o *server.Options) {
+		var inProgress sync.Map
+		whenHTTP(posts(isMessage(wire.Request, "")), func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+			m, _ := posted(r)
+			key := r.Header.Get("Mcp-Session-Id") + " " + m.ID().Key()
+			if _, shared := inProgress.LoadOrStore(key, true); shared && r.Header.Get("Mcp-Session-Id") != "" {
+				serve(w, m.ID())
+				return
+			}
+			defer inProgress.Delete(key)
+			next.ServeHTTP(w, r)
+		})(o)
+	}
+}
