@@ -16,7 +16,7 @@ func Checks() []check.Check {
 	for i := range judged {
 		judged[i].On = transport.OnHTTP
 	}
-	return check.Servers(probes(), judged)
+	return check.Servers(probes(), sameIDProbes(), judged)
 }
 
 // handshake returns the revisions of streamable HTTP with a stream of GET and with

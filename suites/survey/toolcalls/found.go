@@ -185,7 +185,8 @@ func foundArguments(t *check.T, tool gjson.Result, known finding) (out []string)
 		for name, of := range kinds {
 			if values := known[of]; i < len(values) {
 				changed = true
-				if args[name] = any(values[i]); tool.Get("inputSchema.properties." + gjson.Escape(name) + ".items").Exists() {
+				property := wire.Member(tool.Get("inputSchema.properties"), name)
+				if args[name] = any(values[i]); property.Get("items").Exists() {
 					args[name] = []any{values[i]}
 				}
 			}

@@ -13,12 +13,14 @@ func TestFindsValuesInResults(t *testing.T) {
 		of                 kind
 		want               []string
 	}{
-		{"a path in a text", `{}`, `{"content":[{"text":"Allowed directories:\n/srv/notes\n"}]}`, aPath, []string{"/srv/notes"}},
-		{"what is in a folder", `{"path":"/srv"}`, `{"content":[{"text":"[FILE] a.bin\n[DIR] old\n[FILE] b.txt   12 KB\n"}]}`,
-			aPath, []string{"/srv/a.bin", "/srv/old", "/srv/b.txt"}},
+		{"a path in a text", `{}`, `{"content":[{"text":"Allowed directories:\n/srv/notes\n"}]}`, aPath,
+			[]string{"/srv/notes"}},
+		{"what is in a folder", `{"path":"/srv"}`,
+			`{"content":[{"text":"[FILE] a.bin\n[DIR] old\n[FILE] b.txt   12 KB\n"}]}`, aPath,
+			[]string{"/srv/a.bin", "/srv/old", "/srv/b.txt"}},
 		{"no text of a failure", `{"path":"/srv"}`, `{"isError":true,"content":[{"text":"Denied\n"}]}`, aPath, nil},
-		{"a path in a failure", `{"path":"x"}`, `{"isError":true,"content":[{"text":"/home/x is not in /srv."}]}`, aPath,
-			[]string{"/srv"}},
+		{"a path in a failure", `{"path":"x"}`, `{"isError":true,"content":[{"text":"/home/x is not in /srv."}]}`,
+			aPath, []string{"/srv"}},
 		{"a URI", `{}`, `{"content":[{"type":"resource_link","uri":"notes://plan"}]}`, aURI, []string{"notes://plan"}},
 		{"no web address", `{}`, `{"content":[{"text":"see https://example.com/x and WS://x.example"}]}`, aURI, nil},
 		{"a name in structured content", `{}`, `{"structuredContent":{"all":[{"name":"Ada","born":"1815"}]}}`, aName,
@@ -39,7 +41,8 @@ func TestKindsOfArguments(t *testing.T) {
 		name, description string
 		want              kind
 	}{
-		{"path", "", aPath}, {"repo_path", "", aPath}, {"filePath", "", aPath}, {"uri", "", aURI}, {"noteId", "", aName},
+		{"path", "", aPath}, {"repo_path", "", aPath}, {"filePath", "", aPath}, {"uri", "", aURI},
+		{"noteId", "", aName},
 		{"target", "The directory to list", aPath}, {"valid", "", ""}, {"pattern", "What to look for", ""},
 	} {
 		if got := kindOf(c.name, c.description); got != c.want {

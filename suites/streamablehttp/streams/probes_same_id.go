@@ -1,4 +1,4 @@
-package streamablehttp
+package streams
 
 import (
 	"fmt"
@@ -21,10 +21,10 @@ func sameIDProbes() []check.Check {
 	return []check.Check{
 		{
 			ID: "streamable-http.answer.same-id",
-			Says: "of two requests of a session that have one id, and of which one is in progress, each POST gets the " +
-				"answer to its own request or a refusal: otherwise a client takes one answer for the other, or waits",
+			Says: "of two requests of a session that have one id, and of which one is in progress, each POST gets " +
+				"the answer to its own request or a refusal: otherwise a client takes one answer for the other",
 			Level:   spec.Robust,
-			In:      withSessions,
+			In:      handshake(),
 			On:      transport.OnHTTP,
 			Session: check.OwnSession,
 			Spec:    "basic/index#requests",
