@@ -50,15 +50,14 @@ func sameIDProbes() []check.Check {
 					{Raw: t.Frame(id, call.Method, call.Params), Edits: b.Edits(call.Edits()...)},
 					{Raw: posting.BarrierFrame(t, id), Edits: b.Edits(after)},
 				})
-				for i, what := range []string{
-					fmt.Sprintf("a call of %q", one.Tool.Get("name").Str), t.Facts.BarrierMethod + " during it",
-				} {
+				for i, what := range []string{"the call", t.Facts.BarrierMethod} {
 					if both[i] != nil {
 						t.HTTP().Complete(both[i])
 						posting.EndIfPolling(t, both[i])
 					}
 					if got := notOwnAnswer(t, both[i], i == 0); got != "" {
-						t.Fail("its own answer, or a refusal", got, "%s was posted, and both have the id %s", what, id)
+						t.Fail("its own answer, or a refusal", got, "a call of %q and %s during it were posted with one id; %s got %s",
+							one.Tool.Get("name").Str, t.Facts.BarrierMethod, what, got)
 					}
 				}
 				t.Saw()
