@@ -57,7 +57,8 @@ func sameIDProbes() []check.Check {
 					}
 					if got := notOwnAnswer(t, both[i], i == 0); got != "" {
 						t.Fail("its own answer, or a refusal", got,
-							"a call of %q and %s during it were posted with one id; %s got %s", one.Tool.Get("name").Str, t.Facts.BarrierMethod, what, got)
+							"a call of %q and %s during it were posted with one id; %s got %s",
+							one.Tool.Get("name").Str, t.Facts.BarrierMethod, what, got)
 					}
 				}
 				t.Saw()
