@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
@@ -23,6 +25,7 @@ type LegacySSE struct {
 	OnSessionLost func(error)
 
 	exchanger
+	posts      postCount
 	decided    chan struct{} // closed once messageURL or urlErr is set
 	messageURL *url.URL
 	urlErr     error
@@ -83,6 +86,7 @@ func (s *LegacySSE) read(n int, reply *HTTPResponse) {
 			s.log.recordEnd(n, err, false)
 			lost := fmt.Errorf("the server closed the stream of the session: %s", endReason(err))
 			s.setMessageURL(nil, lost)
+			s.awaitPosts()
 			if s.ctx.Err() == nil && s.OnSessionLost != nil {
 				s.OnSessionLost(lost)
 			}
@@ -100,6 +104,52 @@ func (s *LegacySSE) read(n int, reply *HTTPResponse) {
 		}
 		s.log.add(f)
 	}
+}
+
+// maxPostTime is how long the answers to posts are awaited once the stream has ended.
+const maxPostTime = 2 * time.Second
+
+// awaitPosts waits for the answers to the posts under way, which may say why the server
+// ended the stream: after the end of the session nothing is recorded.
+func (s *LegacySSE) awaitPosts() {
+	limit := time.NewTimer(maxPostTime)
+	defer limit.Stop()
+	select {
+	case <-s.posts.none():
+	case <-limit.C:
+	case <-s.ctx.Done():
+	}
+}
+
+// A postCount counts the posts under way.
+type postCount struct {
+	mu      sync.Mutex
+	n       int
+	waiting []chan struct{}
+}
+
+func (c *postCount) add(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n += n; c.n == 0 {
+		for _, w := range c.waiting {
+			close(w)
+		}
+		c.waiting = nil
+	}
+}
+
+// none returns a channel that is closed once no post is under way.
+func (c *postCount) none() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := make(chan struct{})
+	if c.n == 0 {
+		close(w)
+	} else {
+		c.waiting = append(c.waiting, w)
+	}
+	return w
 }
 
 // resolve resolves the URI of an endpoint event against the URL of the stream. It
@@ -154,6 +204,7 @@ func (s *LegacySSE) Send(ctx context.Context, raw []byte) (at int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	s.posts.add(1)
 	n, at := s.log.recordRequest(s.Endpoint, r, raw)
 	exchange, cancel := context.WithCancel(s.ctx)
 	stop := context.AfterFunc(ctx, cancel)
@@ -163,9 +214,11 @@ func (s *LegacySSE) Send(ctx context.Context, raw []byte) (at int, err error) {
 		cancel()
 		err = contextCause(ctx, err)
 		s.log.recordFailure(n, err)
+		s.posts.add(-1)
 		return at, err
 	}
 	s.readers.Go(func() {
+		defer s.posts.add(-1)
 		defer cancel()
 		body, _, err := reply.ReadAll()
 		s.log.add(withoutMessage(answerFrame(n, reply, body, err)))

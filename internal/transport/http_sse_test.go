@@ -6,7 +6,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -226,4 +228,50 @@ func TestLegacySSEReadsNonconformingStreams(t *testing.T) {
 		s.Close()
 		server.Close()
 	}
+}
+
+// The answer to the post at which a server ends the stream is recorded before the session
+// is lost.
+func TestLegacySSERecordsAnswerToPostAfterStream(t *testing.T) {
+	streamEnds, answered := make(chan struct{}), make(chan struct{})
+	s, _ := legacySSE(t, func(w http.ResponseWriter, q *http.Request) {
+		if q.Method == http.MethodPost {
+			close(streamEnds)
+			<-answered
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, "event: endpoint\ndata: /messages\n\n")
+		w.(http.Flusher).Flush()
+		<-streamEnds
+	})
+	var mu sync.Mutex
+	var statuses []int
+	record, ended := s.Record, make(chan struct{})
+	s.Record = func(f wire.Frame) int {
+		mu.Lock()
+		defer mu.Unlock()
+		if f.HTTP.EndsExchange() && f.HTTP.Status == 0 {
+			close(answered) // the end of the stream
+		}
+		statuses = append(statuses, f.HTTP.Status)
+		return record(f)
+	}
+	s.OnSessionLost = func(error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if !slices.Contains(statuses, http.StatusBadRequest) {
+			t.Errorf("the session is lost before the answer to the post: %v", statuses)
+		}
+		close(ended)
+	}
+	if err := s.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Send(t.Context(), []byte(`{}`)); err != nil {
+		t.Fatal(err)
+	}
+	within(t, "the end of the session", func() { <-ended })
 }

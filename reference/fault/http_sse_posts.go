@@ -1,8 +1,12 @@
 package fault
 
 import (
+	"context"
 	"net/http"
 	"strings"
+	"sync"
+
+	"github.com/tidwall/gjson"
 
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
@@ -33,5 +37,50 @@ func ssePosts() []Fault {
 			isPosted("notifications/cancelled"), http.StatusBadRequest),
 		refused("sse-progress-refused", "refuses all progress with status 400", "notification.progress",
 			isPosted("notifications/progress"), http.StatusBadRequest),
+		newFault("sse-stream-ended-with-refusal",
+			"refuses what is no valid message with status 400, and ends the stream of the connection",
+			"http-sse.refused.survived", onHTTP(endStreamsAtRefusals)),
 	}
 }
+
+// endStreamsAtRefusals takes a message that it refuses for an error of the connection.
+func endStreamsAtRefusals(next http.Handler) http.Handler {
+	var streams sync.Map // by endpoint
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == ssePath {
+			ctx, end := context.WithCancel(r.Context())
+			defer end()
+			next.ServeHTTP(&endpointReader{ResponseWriter: w, named: func(endpoint string) {
+				streams.Store(endpoint, end)
+			}}, r.WithContext(ctx))
+			return
+		}
+		m, ok := posted(r)
+		if !ok || m.IsResponse() || m.Method() != "" && m.Get("jsonrpc").String() == "2.0" &&
+			m.Get("method").Type == gjson.String && !strings.Contains(m.ID().Raw, ".") {
+			next.ServeHTTP(w, r)
+			return
+		}
+		w.WriteHeader(http.StatusBadRequest)
+		if end, ok := streams.Load(r.URL.RequestURI()); ok {
+			end.(context.CancelFunc)()
+		}
+	})
+}
+
+// An endpointReader reads the endpoint that a stream names.
+type endpointReader struct {
+	http.ResponseWriter
+	named func(endpoint string)
+}
+
+func (w *endpointReader) Write(b []byte) (int, error) {
+	if _, after, ok := strings.Cut(string(b), "event: endpoint\ndata: "); ok {
+		endpoint, _, _ := strings.Cut(after, "\n")
+		w.named(endpoint)
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap lets the server flush the stream.
+func (w *endpointReader) Unwrap() http.ResponseWriter { return w.ResponseWriter }

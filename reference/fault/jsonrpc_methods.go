@@ -28,6 +28,16 @@ func jsonrpcMethods() []Fault {
 			CaughtBy: []string{"jsonrpc.methods.revision", "jsonrpc.methods.revision.advised"},
 			Apply:    notifyBeforeTools("notifications/elicitation/complete", server.Object{"elicitationId": "e1"}),
 		},
+		{
+			Name:     "elicitation-before-its-revision",
+			Does:     "sends elicitation/create in revisions without elicitation, whose clients cannot declare it",
+			In:       spec.Until(spec.V2025_03_26),
+			CaughtBy: []string{"jsonrpc.methods.revision.advised"},
+			Apply: afterLine(isMessage(wire.Request, "tools/list"), func(m wire.Message, out server.FrameSink) {
+				out(frameOf(`{"jsonrpc":"2.0","id":"elicit-%x","method":"elicitation/create","params":`+
+					`{"message":"Which shelf?","requestedSchema":{"type":"object","properties":{}}}}`, m.ID().Raw))
+			}),
+		},
 	}
 }
 

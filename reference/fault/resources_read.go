@@ -2,11 +2,14 @@ package fault
 
 import (
 	"encoding/base64"
+	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/reference/server"
@@ -175,11 +178,44 @@ func invalidURIs() []Fault {
 
 // resourcesHTTP are faults of resources over streamable HTTP.
 func resourcesHTTP() []Fault {
-	return []Fault{{
-		Name: "http-path-unsanitized", Does: "reads every file whose path begins like that of the files that it offers",
-		CaughtBy: []string{"resources.read.path"},
-		Apply:    readAnyFile,
-	}}
+	return []Fault{
+		{
+			Name:     "http-path-unsanitized",
+			Does:     "reads every file whose path begins like that of the files that it offers",
+			CaughtBy: []string{"resources.read.path"},
+			Apply:    readAnyFile,
+		},
+		{
+			Name:     "odd-uri-ends-session",
+			Does:     "answers the read of a URI with control characters with error -32603 and ends the session",
+			In:       spec.Handshake & spec.Since(spec.V2025_03_26),
+			CaughtBy: []string{"resources.read.uri.survived"},
+			Apply:    onHTTP(endSessionsAtOddURIs),
+		},
+	}
+}
+
+// endSessionsAtOddURIs forgets a session when it answers the read of a URI with control
+// characters, as a gateway does whose server ended.
+func endSessionsAtOddURIs(next http.Handler) http.Handler {
+	var ended sync.Map
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := r.Header.Get(sessionField)
+		if _, ok := ended.Load(id); ok {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		m, ok := posted(r)
+		if !ok || m.Method() != "resources/read" ||
+			!strings.ContainsAny(m.Get("params.uri").String(), "\x01\x7f") {
+			next.ServeHTTP(w, r)
+			return
+		}
+		ended.Store(id, true)
+		w.Header().Set("Content-Type", "application/json")
+		writeTo(w, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"The server ended"}}`,
+			m.ID().Raw, spec.InternalError))
+	})
 }
 
 // readAnyFile offers the files of a folder, and compares only the beginning of a

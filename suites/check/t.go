@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/http"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -332,9 +333,10 @@ func Attempt(t *T, body func(*T)) {
 // Survives fails the check if the server no longer answers.
 func (t *T) Survives(stimulus string) {
 	t.out.crafted = true
-	at := t.lastStimulus()
+	at, end := t.lastStimulus(), t.Len()
 	if live := t.s.CheckLiveness(t.ctx); live != session.Alive {
 		t.interrupted()
+		t.requireStream(end)
 		why := string(live)
 		if over := t.s.ConnectionError(); over != nil {
 			why += ": " + over.Error()
@@ -362,6 +364,20 @@ func (t *T) lastStimulus() int {
 		return barrier
 	}
 	return last
+}
+
+// requireStream ends the body if a server of HTTP+SSE ended the stream of the session
+// with a message that it refused by a status. Frames from end on were sent afterwards.
+func (t *T) requireStream(end int) {
+	for at := end - 1; at >= 0 && t.Transport() == transport.SSE; at-- {
+		t.HTTP().Settle(at)
+		switch status := t.HTTP().Status(at); {
+		case status >= 200 && status < 300:
+			return
+		case status >= 400 && status < 500 && status != http.StatusNotFound:
+			t.NotObserved("the server ended the stream with a refusal, which http-sse.refused.survived reports", "")
+		}
+	}
 }
 
 // Over returns why the connection has ended, or nil.

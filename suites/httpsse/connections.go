@@ -19,6 +19,7 @@ type connection struct {
 	t        *check.T
 	stream   *check.PendingExchange
 	endpoint *url.URL // of the endpoint event
+	opening  wire.ID  // of the request initialize
 }
 
 // openConnection opens a connection. Without one the check is not observed, since
@@ -53,7 +54,7 @@ func tryConnection(t *check.T, within time.Duration, edits ...check.Edit) (c *co
 		x.Close()
 		return nil, "its stream names no endpoint of this server"
 	}
-	return &connection{t, x, endpoint}, ""
+	return &connection{t: t, stream: x, endpoint: endpoint}, ""
 }
 
 // awaitEndpoint returns the URL that the endpoint event of a stream names; nil if
@@ -95,11 +96,12 @@ func (c *connection) awaitAnswer(id wire.ID) (wire.Message, bool) {
 }
 
 // initialize performs the opening of the protocol, and returns the answer to the POST of
-// notifications/initialized.
+// notifications/initialized. Each connection has an id of its own: a server may handle a
+// cancellation of the request of one connection when that of the next has arrived.
 func (c *connection) initialize() *check.PendingExchange {
-	id := wire.StringID("mcpcheck-open")
-	c.post(c.t.Frame(id, "initialize", check.InitializeParams(string(c.t.Rev))))
-	if m, ok := c.awaitAnswer(id); !ok || m.Kind != wire.Result {
+	c.opening = wire.StringID("mcpcheck-open-" + c.t.NextID().Raw)
+	c.post(c.t.Frame(c.opening, "initialize", check.InitializeParams(string(c.t.Rev))))
+	if m, ok := c.awaitAnswer(c.opening); !ok || m.Kind != wire.Result {
 		c.t.Fail("a result on its stream", "none", "initialize on a second connection was not answered on its stream")
 	}
 	return c.post(posting.InitializedFrame)

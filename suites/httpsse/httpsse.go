@@ -5,5 +5,5 @@ import "github.com/mcpcheck/mcpcheck/suites/check"
 
 // Checks returns the probes and judges of servers.
 func Checks() []check.Check {
-	return check.Servers(probes(), originProbes(), postProbes(), judges())
+	return check.Servers(probes(), originProbes(), postProbes(), refusalProbes(), judges())
 }

@@ -34,11 +34,11 @@ func probes() []check.Check {
 			Probe: func(t *check.T) {
 				c := openConnection(t)
 				defer c.stream.Close()
-				id := wire.StringID("mcpcheck-own")
+				id := wire.StringID("mcpcheck-own-" + t.NextID().Raw)
 				for _, message := range []struct{ method, raw string }{
 					{"initialize", t.Frame(id, "initialize", check.InitializeParams(string(t.Rev)))},
 					{"notifications/initialized", posting.InitializedFrame},
-					{t.Facts.BarrierMethod, posting.BarrierFrame(t, wire.StringID("mcpcheck-own-too"))},
+					{t.Facts.BarrierMethod, posting.BarrierFrame(t, wire.StringID("mcpcheck-own-"+t.NextID().Raw))},
 				} {
 					expectTaken(c, message.method, message.raw)
 					t.Saw()

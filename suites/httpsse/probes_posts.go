@@ -77,8 +77,10 @@ func postProbes() []check.Check {
 			Idle:  nothingPosted,
 			Hint:  expect.HintReply,
 			Probe: func(t *check.T) {
-				expectAccepted(t, `{"jsonrpc":"2.0","method":"notifications/cancelled",`+
-					`"params":{"requestId":"mcpcheck-open","reason":"mcpcheck is late"}}`)
+				expectAccepted(t, func(c *connection) string {
+					return `{"jsonrpc":"2.0","method":"notifications/cancelled",` +
+						`"params":{"requestId":` + c.opening.Raw + `,"reason":"mcpcheck is late"}}`
+				})
 			},
 		},
 		{
@@ -91,8 +93,47 @@ func postProbes() []check.Check {
 			Idle:  nothingPosted,
 			Hint:  expect.HintReply,
 			Probe: func(t *check.T) {
-				expectAccepted(t, `{"jsonrpc":"2.0","method":"notifications/progress",`+
-					`"params":{"progressToken":"mcpcheck-over","progress":1,"total":1}}`)
+				expectAccepted(t, func(*connection) string {
+					return `{"jsonrpc":"2.0","method":"notifications/progress",` +
+						`"params":{"progressToken":"mcpcheck-over","progress":1,"total":1}}`
+				})
+			},
+		},
+	}
+}
+
+// refusalProbes returns the probe of what a refusal does to a connection.
+func refusalProbes() []check.Check {
+	return []check.Check{
+		{
+			ID: "http-sse.refused.survived",
+			Says: "the server keeps a connection when it refuses a message by a status: the client waits for other " +
+				"answers on its stream",
+			Level:    spec.Robust,
+			In:       only,
+			On:       transport.OnSSE,
+			Spec:     withSSE,
+			Malforms: true,
+			Idle:     "the server refused no message by a status",
+			Hint:     "nothing has to be done: a server may answer each message on the stream",
+			Probe: func(t *check.T) {
+				c := openConnection(t)
+				defer c.stream.Close()
+				c.initialize()
+				for _, message := range []struct{ what, raw string }{
+					{"a request with a numeric method", `{"jsonrpc":"2.0","id":` + t.NextID().Raw + `,"method":5}`},
+					{"text that is not JSON", `{"jsonrpc":`},
+				} {
+					x := posting.RequireServerStatus(t, c.post(message.raw))
+					if !posting.IsClientError(x.Status) {
+						continue
+					}
+					if !c.settle() {
+						t.Fail("an answer on the stream", "none", "after %s was refused with HTTP status %d, a "+
+							"request was not answered on the stream of the connection", message.what, x.Status)
+					}
+					t.Saw()
+				}
 			},
 		},
 	}
@@ -132,13 +173,14 @@ func expectMediaTypesServed(t *check.T, forms ...string) {
 
 // expectAccepted fails the check if a notification is refused in a new connection. That
 // a server refuses all of them is reported by http-sse.post.taken.
-func expectAccepted(t *check.T, notification string) {
+func expectAccepted(t *check.T, message func(*connection) string) {
 	c := openConnection(t)
 	defer c.stream.Close()
 	if x := c.initialize(); !posting.IsSuccess(x) {
 		t.NotObserved("notifications/initialized was answered with "+check.Describe(x),
 			"answer notifications/initialized with a status of success")
 	}
+	notification := message(c)
 	if x := posting.RequireServerStatus(t, c.post(notification)); !posting.IsSuccess(x) {
 		t.Fail("a status of success", check.Describe(x), "%s was posted", wire.Parse([]byte(notification)).Summary())
 	}

@@ -153,7 +153,8 @@ func undeclaredJudge() check.Check {
 		Hint: expect.HintReply,
 		// lifecycle.opening.first judges requests before the answer to initialize. After
 		// it, each answer is an occasion on which the server kept the rule, if there is a
-		// request that it must not send.
+		// request that it must not send. jsonrpc.methods.revision judges elicitation where
+		// the revision does not have it.
 		Judge: func(j *check.J) {
 			open := false
 			lacks := !j.Declares(wire.Client, "roots") || !j.Declares(wire.Client, "sampling") ||
@@ -164,7 +165,9 @@ func undeclaredJudge() check.Check {
 					r, ok := j.RequestOf(e)
 					open = ok && r.Message.Method() == "initialize"
 				case m.Kind == wire.Request && open:
-					if c := transcript.CapabilityFor(m.Method()); c != "" && !j.Declares(wire.Client, c) {
+					c := transcript.CapabilityFor(m.Method())
+					exists := c != "elicitation" || j.Facts.Elicitation
+					if c != "" && exists && !j.Declares(wire.Client, c) {
 						j.Fail(e, "the server sends %s, but the client did not declare %s", m.Method(), c)
 					}
 				case m.IsResponse() && open && lacks:
