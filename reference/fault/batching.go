@@ -120,6 +120,8 @@ func batchingHTTP() []Fault {
 		fault("http-truncated-batch-accepted", "accepts an array that is cut short with status 202",
 			"batching.parse-error",
 			isTruncatedBatch, http.StatusAccepted),
+		fault("http-truncated-batch-fails", "answers an array that is cut short with status 500",
+			"batching.parse-error", isTruncatedBatch, http.StatusInternalServerError),
 		fault("http-odd-batch-accepted", "accepts an array that holds a number with status 202",
 			"batching.element.invalid",
 			beginsWithNumber, http.StatusAccepted),

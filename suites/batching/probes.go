@@ -193,6 +193,9 @@ func probes() []check.Check {
 				const what = "a truncated batch"
 				ids, elements := check.PingBatch(t, 1)
 				from := t.Send("[" + elements[0] + `,{"jsonrpc"`)
+				if failsAtText(t, from) && failsAtText(t, t.Send(`{"jsonrpc":"2.0","method":}`)) {
+					t.NotObserved("the server fails at all text that is not JSON, which jsonrpc.parse-error reports", "")
+				}
 				m, ok := errorOrRefusal(t, from, what, "one error -32700", func(m wire.Message) bool {
 					return check.IsErrorWithoutID(m) || check.ResponseTo(ids[0])(m)
 				})
@@ -357,6 +360,12 @@ func errorOrRefusal(
 		t.Fail(want, "no answer", "%s was not answered", what)
 	}
 	return m, false
+}
+
+// failsAtText reports whether a text was answered with a status of 5xx.
+func failsAtText(t *check.T, from int) bool {
+	t.HTTP().Settle(from)
+	return t.HTTP().Status(from) >= 500
 }
 
 // expectErrorOrRefusal fails the check unless an answer is an error of a code. Over
