@@ -1,10 +1,12 @@
 // Stable runs mcpcheck on targets several times and compares the verdicts. It
 // exits 1 if a check does not have the same verdict in all runs.
 //
-//	go run ./interop/stable [-mcpcheck PATH] [-runs N] [-parallel N] [NAME…]
+//	go run ./interop/stable [-mcpcheck PATH] [-runs N] [-parallel N] [-load N] [NAME…]
 //
 // Without names it uses three targets over stdio and two over HTTP, on different
-// SDKs, with sessions and without.
+// SDKs, with sessions and without. Besides those of targets.json there is
+// time-slow, which delays the answers of time. With -load it keeps as many
+// processors busy meanwhile.
 package main
 
 import (
@@ -14,6 +16,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/interop/target"
@@ -23,11 +26,31 @@ func main() {
 	binary := flag.String("mcpcheck", "", "the mcpcheck to run (default: built from this module)")
 	runs := flag.Int("runs", 3, "how often each target is tested")
 	slots := flag.Int("parallel", 4, "how many targets are tested at once; a run mostly waits")
+	load := flag.Int("load", 0, "how many processors to keep busy meanwhile")
 	flag.Parse()
+	for range *load {
+		go burn()
+	}
 	if err := run(*binary, *runs, *slots, flag.Args()); err != nil {
 		fmt.Fprintf(os.Stderr, "stable: %v\n", err)
 		os.Exit(1)
 	}
+}
+
+// burn keeps one processor busy until the program ends.
+func burn() {
+	for n := uint64(1); ; n++ {
+		busy.Store(n * n)
+	}
+}
+
+var busy atomic.Uint64
+
+// slow is time behind interop/slow: each answer is 5 ms late, and each 25th 700 ms.
+var slow = target.Target{
+	Name: "time-slow", Kind: "server", Cwd: ".", Version: "0.4.0",
+	Command: []string{"interop/slow", "0.005", "0.7", "25",
+		"interop/build/node/node_modules/mcp-time-linux-x64/bin/mcp-time"},
 }
 
 func run(binary string, runs, slots int, names []string) error {
@@ -38,7 +61,7 @@ func run(binary string, runs, slots int, names []string) error {
 		names = []string{"everything", "go-sdk-server", "python-server", "typescript-v1-server-http",
 			"typescript-v2-server-http"}
 	}
-	env, err := target.Open(binary, names)
+	env, err := target.Open(binary, names, slow)
 	if err != nil {
 		return err
 	}

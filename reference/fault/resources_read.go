@@ -202,7 +202,9 @@ func endSessionsAtOddURIs(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get(sessionField)
 		if _, ok := ended.Load(id); ok {
+			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusNotFound)
+			writeTo(w, []byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"No such session"}}`))
 			return
 		}
 		m, ok := posted(r)

@@ -133,7 +133,7 @@ func probesOfURIs() []check.Check {
 			Probe: func(t *check.T) {
 				read := readNonURIs(t)
 				for i, r := range read {
-					isLast := i+1 < len(read) && read[i+1].Err != nil
+					isLast := i+1 < len(read) && (read[i+1].Err != nil || check.IsErrorWithoutID(read[i+1].Message))
 					if _, ok := r.Message.ErrorCode(); !ok || isLast || r.uri == emptyFileURI {
 						continue
 					}
