@@ -54,7 +54,7 @@ func (c *Conn) Kill() {
 // exitGrace returns how long a peer may take to exit once its input was closed: the
 // grace, or more for a peer that was slow to start, since a busy machine slows both.
 func (c *Conn) exitGrace() time.Duration {
-	return max(c.opts.Grace, min(3*time.Duration(c.startupTime.Load()), c.opts.Timeout))
+	return max(c.opts.Grace, min(3*time.Duration(c.startupTime.Load()), maxPatience*c.opts.Timeout))
 }
 
 // hasUnanswered reports whether the peer has not answered some request.

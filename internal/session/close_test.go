@@ -173,3 +173,20 @@ func TestOpenSubscriptionIsNotUnanswered(t *testing.T) {
 		}
 	}
 }
+
+// A peer that took longer than the time for an answer to start, on a busy machine, may
+// take as long to exit.
+func TestExitGraceFollowsStartup(t *testing.T) {
+	for _, c := range []struct{ startup, want time.Duration }{
+		{100 * time.Millisecond, 2 * time.Second},
+		{2 * time.Second, 6 * time.Second},
+		{10 * time.Second, 30 * time.Second},
+		{time.Minute, 40 * time.Second},
+	} {
+		conn := &Conn{opts: Options{Grace: 2 * time.Second, Timeout: 10 * time.Second}}
+		conn.startupTime.Store(int64(c.startup))
+		if got := conn.exitGrace(); got != c.want {
+			t.Errorf("after a start of %v the grace is %v, want %v", c.startup, got, c.want)
+		}
+	}
+}
