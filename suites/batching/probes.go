@@ -194,7 +194,7 @@ func probes() []check.Check {
 				ids, elements := check.PingBatch(t, 1)
 				from := t.Send("[" + elements[0] + `,{"jsonrpc"`)
 				if failsAtText(t, from) && failsAtText(t, t.Send(`{"jsonrpc":"2.0","method":}`)) {
-					t.NotObserved("the server fails at all text that is not JSON, which jsonrpc.parse-error reports", "")
+					t.NotObserved("all text that is not JSON fails, which jsonrpc.parse-error reports", "")
 				}
 				m, ok := errorOrRefusal(t, from, what, "one error -32700", func(m wire.Message) bool {
 					return check.IsErrorWithoutID(m) || check.ResponseTo(ids[0])(m)
