@@ -110,12 +110,10 @@ func malformedProbes() []check.Check {
 			Probe: func(t *check.T) {
 				id := wire.ID{Raw: t.NextID().Raw + ".5"}
 				at := t.Send(t.Frame(id, t.Facts.BarrierMethod, nil))
-				if m, ok := t.AwaitBarrier(at, func(m wire.Message) bool {
+				t.Forbid(at, "the id "+id.Raw+", or no answer", func(m wire.Message) bool {
 					return m.IsResponse() && isWithoutFraction(id, m.ID()) && !answersFrameSince(t, at+1, m)
-				}); ok {
-					t.Fail("the id "+id.Raw+", or no answer", m.Summary(),
-						"a request with the id %s was answered under the id %s", id, m.ID())
-				}
+				})
+				t.Try(t.Facts.BarrierMethod, nil) // servers answer out of order, and the session ends with the body
 				t.Saw()
 			},
 		},
