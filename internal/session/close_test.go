@@ -140,7 +140,7 @@ func TestSlowStartExtendsTheGrace(t *testing.T) {
 	if _, err := s.AwaitMessage(t.Context(), 0, time.Second, func(wire.Message) bool { return true }); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.exitGrace(); got <= 50*time.Millisecond || got > 100*time.Millisecond {
+	if got := s.exitGrace(); got <= 50*time.Millisecond || got > maxPatience*100*time.Millisecond {
 		t.Errorf("the grace after a start of more than 20 ms is %s", got)
 	}
 }
