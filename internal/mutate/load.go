@@ -88,7 +88,10 @@ func loadSources(root string, all []listed) ([]*source, error) {
 		if !isJudging(l.name()) {
 			continue
 		}
-		info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
+		info := &types.Info{
+			Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
+			Uses: map[*ast.Ident]types.Object{},
+		}
 		var files []*ast.File
 		for _, name := range l.GoFiles {
 			text, err := os.ReadFile(filepath.Join(l.Dir, name))

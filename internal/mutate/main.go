@@ -3,6 +3,9 @@
 // of them some test detects (kills), and each that none does (survives).
 //
 //	go run ./internal/mutate -seed 1 -n 40
+//	go run ./internal/mutate -n 9999 suites/ping suites/roots/judges.go:40:
+//
+// Arguments are the beginnings of the places to draw from; without them it draws from all.
 //
 // A survivor shows code that can break unnoticed. Kill it by a seeded fault
 // (reference/fault), a violation file or a conforming variant, or delete the code. A mutant
@@ -19,13 +22,13 @@
 // tests run in this order, until one kills the mutant:
 //
 //  1. the tests of its package and of suites/catalog
-//  2. the reference without a fault, and the faults that name the checks of its file; for
-//     other files those of the packages that import it
+//  2. the reference without a fault, and the faults of the checks that use the mutated
+//     code, the nearest first: those that use code which most checks use are left to step 4
 //  3. the violation files and the faults of clients
 //  4. all other tests, with all mutants that are left in effect at once; when a test
 //     fails, the mutants are halved until one alone fails it
 //
-// A mutant on which a step exceeds its time limit counts as killed.
+// A mutant on which a test or a run of a fault exceeds its time limit counts as killed.
 package main
 
 import (
@@ -36,7 +39,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"strings"
 	"time"
 )
 
@@ -57,17 +59,16 @@ func run(ctx context.Context) error {
 	var o options
 	flag.Uint64Var(&o.seed, "seed", 1, "decides which mutants are drawn")
 	flag.IntVar(&o.size, "n", 40, "how many mutants are drawn")
-	flag.StringVar(&o.only, "only", "", "draw only from files whose path begins with this")
 	flag.DurationVar(&o.limit, "limit", 3*time.Minute, "how long one step may take for a mutant")
 	flag.IntVar(&o.parallel, "parallel", runtime.NumCPU(), "how many mutants are tested at the same time")
 	flag.IntVar(&o.least, "least", 0, "fail if less than this percentage is killed")
 	flag.BoolVar(&o.list, "list", false, "print the sample, and run nothing")
 	flag.BoolVar(&o.verbose, "v", false, "print each killed mutant with what kills it")
-	worker := flag.String("differ", "", "internal: run the faults of checks in this `file`, or in these packages")
-	brief := flag.Bool("brief", false, "internal: run each of these faults at one revision")
+	isWorker := flag.Bool("differ", false, "internal: run the faults of the checks at the places of stdin")
 	flag.Parse()
-	if *worker != "" {
-		return findDifference(ctx, strings.Fields(*worker), *brief)
+	if *isWorker {
+		return findDifference(ctx, os.Stdin)
 	}
+	o.places = flag.Args()
 	return o.measure(ctx, os.Stdout)
 }

@@ -16,7 +16,7 @@ import (
 type options struct {
 	seed          uint64
 	size          int
-	only          string
+	places        []string
 	limit         time.Duration
 	parallel      int
 	least         int
@@ -27,7 +27,7 @@ type options struct {
 type measurement struct {
 	o       *options
 	build   *build
-	users   map[string][]string // areas that import a package that is no area
+	uses    *useGraph
 	began   time.Time
 	mu      sync.Mutex // guards stderr
 	reasons map[int]string
@@ -65,7 +65,7 @@ func (o *options) measure(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	r := &measurement{o: o, users: usersOf(all), began: time.Now(), reasons: map[int]string{}}
+	r := &measurement{o: o, uses: newUseGraph(sources), began: time.Now(), reasons: map[int]string{}}
 	if r.build, err = newBuild(ctx, root, folder, sources, all, sample); err != nil {
 		return err
 	}
@@ -79,28 +79,6 @@ func (o *options) measure(ctx context.Context, w io.Writer) error {
 func moduleRoot(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
 	return strings.TrimSpace(string(out)), err
-}
-
-// usersOf returns the areas that depend on each judging package that is no area.
-func usersOf(all []listed) map[string][]string {
-	users := map[string][]string{}
-	for _, l := range all {
-		if !isJudging(l.name()) || isShared(l.name()) {
-			continue
-		}
-		for _, dep := range l.Deps {
-			if name := strings.TrimPrefix(dep, module); isShared(name) {
-				users[name] = append(users[name], l.name())
-			}
-		}
-	}
-	return users
-}
-
-// isShared reports whether a package has no checks of its own.
-func isShared(name string) bool {
-	return strings.HasPrefix(name, "suites/survey") ||
-		slices.Contains([]string{"suites/check", "suites/view", "suites/expect", "suites/official/contract"}, name)
 }
 
 // progress prints a line to stderr.

@@ -110,6 +110,22 @@ func TestListedMutantsExist(t *testing.T) {
 	}
 }
 
+// The checks that use a helper are found, and not those beside them.
+func TestFindsChecksThatUseMutatedCode(t *testing.T) {
+	_, sources := load(t)
+	i := slices.IndexFunc(sources, func(s *source) bool { return s.path == "suites/pagination/probes.go" })
+	before, _, _ := strings.Cut(string(sources[i].text), "\nfunc listChanged(")
+	var got []string
+	for _, n := range newUseGraph(sources).reaching(sources[i].path, strings.Count(before, "\n")+3) {
+		for _, id := range checksAt(n.String()) {
+			got = append(got, id)
+		}
+	}
+	if want := []string{"pagination.cursor.stable"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 const example = `package p
 
 type T struct{}

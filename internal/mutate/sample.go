@@ -6,6 +6,12 @@ import (
 	"strings"
 )
 
+// isChosen reports whether a mutant is at a place that the arguments name.
+func (o *options) isChosen(m mutant) bool {
+	return len(o.places) == 0 ||
+		slices.ContainsFunc(o.places, func(place string) bool { return strings.HasPrefix(m.String(), place) })
+}
+
 // draw returns a sample of mutants, numbered from 1, and how many there are to draw from.
 // It leaves out those that are known to be equivalent.
 func (o *options) draw(sources []*source, equivalent []equivalence) (sample []mutant, all int) {
@@ -13,7 +19,7 @@ func (o *options) draw(sources []*source, equivalent []equivalence) (sample []mu
 	for _, s := range sources {
 		for _, m := range findMutants(s) {
 			isKnown := slices.ContainsFunc(equivalent, func(e equivalence) bool { return e.names(m) })
-			if strings.HasPrefix(m.path, o.only) && !isKnown {
+			if o.isChosen(m) && !isKnown {
 				population = append(population, m)
 			}
 		}

@@ -99,21 +99,16 @@ func (f *finder) walk(root ast.Node) {
 
 // walkLiteral walks a composite literal. The literal of a check names what is in it.
 func (f *finder) walkLiteral(n *ast.CompositeLit) bool {
-	for _, e := range n.Elts {
-		if kv, ok := e.(*ast.KeyValueExpr); ok {
-			key, _ := kv.Key.(*ast.Ident)
-			id, isText := kv.Value.(*ast.BasicLit)
-			if key != nil && key.Name == "ID" && isText {
-				f.in = append(f.in, strings.Trim(id.Value, `"`))
-				for _, e := range n.Elts {
-					f.walk(e)
-				}
-				f.in = f.in[:len(f.in)-1]
-				return false
-			}
-		}
+	id := checkID(n)
+	if id == "" {
+		return true
 	}
-	return true
+	f.in = append(f.in, id)
+	for _, e := range n.Elts {
+		f.walk(e)
+	}
+	f.in = f.in[:len(f.in)-1]
+	return false
 }
 
 // walkCall walks the operands of a call that are no wording.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -25,45 +26,53 @@ func (r *measurement) kill(ctx context.Context, m mutant) (string, error) {
 			return strings.Join(failed, " "), err
 		}
 	}
-	for i, places := range r.placesOf(m) {
-		isBrief := i > 0
-		if found, err := r.differ(ctx, m, places, isBrief); err != nil || found != "" {
-			return found, err
-		}
+	if found, err := r.differ(ctx, m); err != nil || found != "" {
+		return found, err
 	}
 	failed, err := r.test(ctx, []mutant{m}, "internal/engine", nearestTests)
 	return strings.Join(failed, " "), err
 }
 
-// placesOf returns the file of a mutant, and the packages whose checks it may change.
-func (r *measurement) placesOf(m mutant) [][]string {
-	if users := r.users[m.dir()]; len(users) > 0 {
-		return [][]string{{m.path}, users}
-	}
-	return [][]string{{m.path}, {m.dir()}}
-}
-
-// differ runs the faults of checks with a mutant in effect.
-func (r *measurement) differ(ctx context.Context, m mutant, places []string, isBrief bool) (string, error) {
-	limited, stop := context.WithTimeout(ctx, r.o.limit)
+// differ runs the faults of the checks that use the mutated code with a mutant in effect.
+// The limit is for each run of a fault: how many there are depends on the mutant.
+func (r *measurement) differ(ctx context.Context, m mutant) (string, error) {
+	limited, stop := context.WithCancel(ctx)
 	defer stop()
-	cmd := r.build.command(limited, []mutant{m}, "", r.build.worker(), "-differ", strings.Join(places, " "),
-		fmt.Sprintf("-brief=%t", isBrief))
-	out, err := cmd.Output()
+	expired := time.AfterFunc(r.o.limit, stop)
+	defer expired.Stop()
+	var places []string
+	for _, n := range r.uses.reaching(m.path, m.line) {
+		places = append(places, n.String())
+	}
+	cmd := r.build.command(limited, []mutant{m}, "", r.build.worker(), "-differ")
+	cmd.Stdin = strings.NewReader(strings.Join(places, "\n"))
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	found := ""
+	for lines := bufio.NewScanner(stdout); lines.Scan(); {
+		expired.Reset(r.o.limit)
+		if text, ok := strings.CutPrefix(lines.Text(), differs); ok {
+			found = text
+		}
+	}
+	err = cmd.Wait()
 	var exit *exec.ExitError
-	switch text, found := strings.CutPrefix(string(out), differs); {
+	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case limited.Err() != nil:
-		return fmt.Sprintf("no end within %s", r.o.limit), nil
+		return fmt.Sprintf("no run ends within %s", r.o.limit), nil
 	case errors.As(err, &exit):
-		return "the run ends: " + lastLine(string(exit.Stderr)), nil
-	case err != nil:
-		return "", err
-	case found:
-		return strings.TrimSpace(text), nil
+		return "the run ends: " + lastLine(stderr.String()), nil
 	}
-	return "", nil
+	return found, err
 }
 
 func lastLine(text string) string {
@@ -83,6 +92,9 @@ func (r *measurement) test(
 	ctx context.Context, in []mutant, name, pattern string, without ...string,
 ) (failed []string, err error) {
 	limit := r.o.limit
+	if slices.Contains(others, name) {
+		limit *= 5 // they run many faults
+	}
 	limited, stop := context.WithTimeout(ctx, limit+10*time.Second)
 	defer stop()
 	args := []string{"-test.run", pattern, "-test.failfast", "-test.timeout", limit.String()}

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/internal/engine"
@@ -11,30 +14,56 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/catalog"
 )
 
-// differs begins the output if a difference was found.
+// differs begins the last line of the output if a difference was found.
 const differs = "differs: "
 
-// findDifference runs the faults of the checks in some files or packages, and the
-// reference without a fault, and prints the first difference from what is expected. It
+// Above maxChecks only the faults of the nearest maxNearest checks are run, at one
+// revision.
+const (
+	maxChecks  = 25
+	maxNearest = 60
+)
+
+// findDifference runs the faults of the checks at some places, and the reference without a
+// fault, and prints a line for each run and the first difference from what is expected. It
 // runs in the binary that is built with the mutants.
-func findDifference(ctx context.Context, places []string, brief bool) error {
+func findDifference(ctx context.Context, places io.Reader) error {
 	var ids []string
-	for _, c := range catalog.Checks() {
-		where, _, _ := strings.Cut(engine.Where(c), ":")
-		dir := where[:strings.LastIndex(where, "/")]
-		if slices.Contains(places, where) || slices.Contains(places, dir) {
-			ids = append(ids, c.ID)
+	for lines := bufio.NewScanner(places); lines.Scan(); {
+		for _, id := range checksAt(lines.Text()) {
+			if !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
 		}
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	found, err := selftest.FirstDifference(ctx, ids, brief, selftest.Workers())
+	isBrief := len(ids) > maxChecks
+	found, err := selftest.FirstDifference(ctx, selftest.Selection{
+		IDs: ids[:min(len(ids), maxNearest)], Brief: isBrief, Workers: selftest.Workers(),
+		Done: func() { fmt.Println("done") },
+	})
 	if err != nil {
 		return err
 	}
 	if found != "" {
-		fmt.Println(differs + found)
+		fmt.Println(differs + strings.Join(strings.Fields(found), " "))
 	}
 	return nil
+}
+
+// checksAt returns the checks whose body is at a place, FILE:FROM-TO.
+func checksAt(place string) (ids []string) {
+	file, lines, _ := strings.Cut(place, ":")
+	from, to, _ := strings.Cut(lines, "-")
+	first, _ := strconv.Atoi(from)
+	last, _ := strconv.Atoi(to)
+	for _, c := range catalog.Checks() {
+		where, text, _ := strings.Cut(engine.Where(c), ":")
+		if line, _ := strconv.Atoi(text); where == file && first <= line && line <= last {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids
 }

@@ -1,6 +1,7 @@
 package selftest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,25 +11,34 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
+// A Selection says what FirstDifference runs.
+type Selection struct {
+	IDs     []string // of the checks, those whose faults are run first at the beginning
+	Brief   bool     // run a fault at its newest revision, with the checks that it names
+	Workers int      // how many runs are made at the same time
+	Done    func()   // called after each run
+}
+
 // FirstDifference runs some checks on the reference, and on the reference with each
 // fault that names one of them. It returns the first outcome that differs from what the
 // faults and the list of unobserved checks say, "" if none differs. A fault is run with
 // these checks and those that it names, and if that differs alone with all checks: Run
-// proves that no other check fails. If brief is true a fault is run at its newest
-// revision, with the checks that it names.
-func FirstDifference(ctx context.Context, ids []string, brief bool, workers int) (string, error) {
+// proves that no other check fails.
+func FirstDifference(ctx context.Context, which Selection) (string, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	d := &differ{ids: ids, brief: brief}
+	d := &differ{Selection: which}
 	jobs := make(chan func() (string, error))
 	var first string
 	var failure error
 	var once sync.Once
 	var running sync.WaitGroup
-	for range workers {
+	for range which.Workers {
 		running.Go(func() {
 			for job := range jobs {
-				if found, err := job(); ctx.Err() == nil && (found != "" || err != nil) {
+				found, err := job()
+				which.Done()
+				if ctx.Err() == nil && (found != "" || err != nil) {
 					once.Do(func() { first, failure = found, err })
 					stop()
 				}
@@ -48,12 +58,11 @@ func FirstDifference(ctx context.Context, ids []string, brief bool, workers int)
 
 // A differ makes the runs of FirstDifference.
 type differ struct {
-	ids   []string
-	brief bool
+	Selection
 	alone sync.RWMutex // held by a run that no other may delay
 }
 
-func (d *differ) isChosen(c check.Check) bool { return slices.Contains(d.ids, c.ID) }
+func (d *differ) isChosen(c check.Check) bool { return slices.Contains(d.IDs, c.ID) }
 
 // variantJobs run the chosen checks on the reference without a fault.
 func (d *differ) variantJobs(ctx context.Context) (jobs []func() (string, error)) {
@@ -81,16 +90,22 @@ func (d *differ) variantJobs(ctx context.Context) (jobs []func() (string, error)
 	return jobs
 }
 
+// distance returns the place of the first chosen check that a fault names, -1 if it names
+// none.
+func (d *differ) distance(f fault.Fault) int {
+	return slices.IndexFunc(d.IDs, func(id string) bool { return slices.Contains(named(f), id) })
+}
+
 // faultJobs run the faults that name a chosen check, at the newest revision first.
 func (d *differ) faultJobs(ctx context.Context) (jobs []func() (string, error)) {
-	cells := cellsOf(slices.DeleteFunc(fault.All(), func(f fault.Fault) bool {
-		return !slices.ContainsFunc(named(f), func(id string) bool { return slices.Contains(d.ids, id) })
-	}))
+	faults := slices.DeleteFunc(fault.All(), func(f fault.Fault) bool { return d.distance(f) < 0 })
+	slices.SortStableFunc(faults, func(a, b fault.Fault) int { return cmp.Compare(d.distance(a), d.distance(b)) })
+	cells := cellsOf(faults)
 	isNewest := func(c Cell) bool { return c.Fault.Revisions(revisionsOf).Newest() == c.Revision }
 	older := slices.DeleteFunc(slices.Clone(cells), isNewest)
 	cells = slices.DeleteFunc(cells, func(c Cell) bool { return !isNewest(c) })
 	first := attempt{deadlines: shortDeadlines(), named: true}
-	if !d.brief {
+	if !d.Brief {
 		cells = append(cells, older...)
 		first.beside = d.isChosen
 	}
