@@ -3,6 +3,7 @@ package selftest
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/engine"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 	"github.com/mcpcheck/mcpcheck/reports"
 	"github.com/mcpcheck/mcpcheck/suites/catalog"
@@ -109,6 +111,51 @@ var officialDeviations = []deviation{
 	{"official.skills.get.unknown", "no skill", spec.V2026_07_28, describeEverySkill},
 	{"official.input-required.prompt", "has no messages", spec.V2026_07_28,
 		onResult("prompts/get", "", func(_ *server.Request, o server.Object) { delete(o, "messages") })},
+	{"official.input-required.sampling", "sends no message to the model", spec.V2026_07_28,
+		editText(func(f server.Frame) bool { return f.Method == "tools/call" }, `("messages":\[)\{.*?"role":"user"\}\]`, `$1]`)},
+	{"official.tools.sampling", "sent 2 messages to the model", spec.V2025_11_25,
+		editText(isServerRequest("sampling/createMessage"), `("messages":\[)(\{.*?"role":"user"\})\]`, `$1$2,$2]`)},
+	{"official.elicitation.enums", "has no string title", spec.V2025_11_25,
+		editText(isServerRequest("elicitation/create"), `("const":"[^"]*","title":)"[^"]*"`, `${1}1`)},
+	{"official.subscriptions.changes", "the first message of subscriptions/listen is", spec.V2026_07_28,
+		editText(func(f server.Frame) bool { return true }, `notifications/subscriptions/acknowledged`,
+			`notifications/tools/list_changed`)},
+	{"official.tasks.notifications", "does not name the subscription", spec.V2026_07_28,
+		editText(func(f server.Frame) bool { return f.Method == "notifications/tasks" },
+			`io.modelcontextprotocol/subscriptionId`, `com.example/id`)},
+	{"official.tasks.notifications", "listen for a task was not answered", spec.V2026_07_28,
+		neverAnswer(func(r *server.Request) bool { return r.Method == "subscriptions/listen" })},
+}
+
+// editText replaces text in the frames that match.
+func editText(matches func(f server.Frame) bool, pattern, by string) editOptions {
+	old := regexp.MustCompile(pattern)
+	return editFrames(func(f server.Frame) []byte {
+		if !matches(f) {
+			return f.Raw
+		}
+		return old.ReplaceAll(f.Raw, []byte(by))
+	})
+}
+
+// isServerRequest returns a condition that holds for the server's requests of a method.
+func isServerRequest(method string) func(f server.Frame) bool {
+	return func(f server.Frame) bool { return f.Kind == wire.Request && f.Method == method }
+}
+
+// neverAnswer answers requests that match no more.
+func neverAnswer(matches func(r *server.Request) bool) editOptions {
+	return func(o *server.Options) {
+		o.Handler = func(next server.Handler) server.Handler {
+			return func(ctx context.Context, r *server.Request) (any, *server.Error) {
+				if !matches(r) {
+					return next(ctx, r)
+				}
+				<-ctx.Done()
+				return nil, &server.Error{Code: spec.InternalError, Message: "The connection has ended"}
+			}
+		}
+	}
 }
 
 // otherDeviations are deviations of the server without it.
@@ -122,6 +169,32 @@ var otherDeviations = []deviation{
 	{"pagination.cursor.stable", "returns other entries the second time", spec.V2025_11_25, growSecondPage},
 	{"ping.answered", "ping with params", spec.V2025_11_25, refusePingWithParams},
 	{"tasks.cancel.gated", "tasks/cancel has a result", spec.V2025_11_25, cancelUndeclared},
+	{"batching.empty", "was answered with an array", spec.V2025_03_26,
+		editText(func(f server.Frame) bool { return f.Kind == wire.Error && f.Request == nil }, `^(.*)$`, `[$1]`)},
+	{"stdio.concurrent", "an unknown method was answered with the result", spec.V2026_07_28, discoverUnknown},
+	{"subscriptions.filter.missing", "without notifications was not answered", spec.V2026_07_28,
+		neverAnswer(func(r *server.Request) bool {
+			return r.Method == "subscriptions/listen" && r.Params["notifications"] == nil
+		})},
+	{"subscriptions.filter.empty", "neither acknowledged nor refused", spec.V2026_07_28,
+		neverAnswer(func(r *server.Request) bool {
+			filter, ok := r.Params["notifications"].(map[string]any)
+			return r.Method == "subscriptions/listen" && ok && len(filter) == 0
+		})},
+}
+
+// discoverUnknown answers requests of an unknown method like server/discover.
+func discoverUnknown(o *server.Options) {
+	o.Handler = func(next server.Handler) server.Handler {
+		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
+			if r.Method != "mcpcheck/no-such-method" {
+				return next(ctx, r)
+			}
+			asked := *r
+			asked.Method = "server/discover"
+			return next(ctx, &asked)
+		}
+	}
 }
 
 // secondTime edits the answer to the second request of a method without cursor.
