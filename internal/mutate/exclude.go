@@ -37,8 +37,19 @@ func isWordingCall(function string) bool {
 // isWordingFunction reports whether a function makes text for reports.
 func isWordingFunction(fn *ast.FuncDecl) bool {
 	name := strings.ToLower(fn.Name.Name)
-	return name == "string" || strings.HasPrefix(name, "describe")
+	return name == "string" || name == "shortjson" || strings.HasPrefix(name, "describe") ||
+		strings.HasPrefix(name, "quote")
 }
+
+// isWordingField reports whether what is assigned is a text of the report.
+func isWordingField(to ast.Expr) bool {
+	field, ok := to.(*ast.SelectorExpr)
+	return ok && slices.Contains([]string{"Detail", "Hint", "Notes"}, field.Sel.Name)
+}
+
+// isBound reports whether a name is that of a bound: how much is requested, kept or
+// reported. The next number is as good.
+func isBound(name string) bool { return strings.HasPrefix(strings.ToLower(name), "max") }
 
 //go:embed equivalent.tsv
 var equivalentText string

@@ -12,8 +12,8 @@
 // that no test can kill because it changes no verdict is listed in equivalent.tsv with the
 // reason.
 //
-// Mutants are drawn from the functions of suites/… without the public API, tests and
-// wording: negated conditions, guards that never hold, other comparisons, other boolean
+// Mutants are drawn from the functions of suites/… without the public API, tests, wording
+// and named bounds: negated conditions, guards that never hold, other comparisons, other boolean
 // operators, changed numbers and booleans, and removed statements, among them calls of
 // Fail. The seed decides the sample.
 //

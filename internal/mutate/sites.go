@@ -82,9 +82,16 @@ func (f *finder) walk(root ast.Node) {
 				return false // wording, or the name of a method
 			}
 			f.operator(n)
-		case *ast.BasicLit, *ast.Ident:
-			f.constant(n.(ast.Expr))
+		case *ast.BasicLit:
+			f.constant(n)
+		case *ast.Ident:
+			if !isBound(n.Name) {
+				f.constant(n)
+			}
 		case *ast.SelectorExpr:
+			if isBound(n.Sel.Name) {
+				return false
+			}
 			f.constant(n)
 		case *ast.ArrayType:
 			return false
@@ -272,7 +279,7 @@ func (f *finder) statements(list []ast.Stmt) {
 				continue
 			}
 		case *ast.AssignStmt:
-			if s.Tok == token.DEFINE {
+			if s.Tok == token.DEFINE || isWordingField(s.Lhs[0]) {
 				continue
 			}
 		case *ast.IncDecStmt:

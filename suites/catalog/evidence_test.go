@@ -4,9 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"net/http"
-	"os"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/mcpcheck/mcpcheck/fixtures"
@@ -16,7 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/view"
 )
 
-var update = flag.Bool("update", false, "rewrite "+evidenceFile)
+var update = flag.Bool("update", false, "rewrite the lists")
 
 const evidenceFile = "testdata/evidence.tsv"
 
@@ -79,25 +76,5 @@ func TestJudgesHaveEvidence(t *testing.T) {
 	for _, c := range allJudges() {
 		got = append(got, fmt.Sprintf("%s\t%d\t%d", c.ID, passes[c.ID][0], passes[c.ID][1]))
 	}
-	slices.Sort(got)
-	if *update {
-		if err := os.WriteFile(evidenceFile, []byte(strings.Join(got, "\n")+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text, err := os.ReadFile(evidenceFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := strings.Split(strings.TrimSpace(string(text)), "\n")
-	for _, line := range got {
-		if !slices.Contains(want, line) {
-			t.Errorf("%s does not have %q", evidenceFile, line)
-		}
-	}
-	for _, line := range want {
-		if !slices.Contains(got, line) {
-			t.Errorf("%s has %q, which is not so", evidenceFile, line)
-		}
-	}
+	requireLines(t, evidenceFile, got)
 }
