@@ -21,11 +21,11 @@
 // the environment variable MCPCHECK_MUTANTS chooses the mutants that are in effect. The
 // tests run in this order, until one kills the mutant:
 //
-//  1. the tests of its package and of suites/catalog
+//  1. the tests of its package; if judges use the code, those of suites/catalog, the
+//     violation files and the faults of clients too
 //  2. the reference without a fault, and the faults of the checks that use the mutated
-//     code, the nearest first: those that use code which most checks use are left to step 4
-//  3. the violation files and the faults of clients
-//  4. all other tests, with all mutants that are left in effect at once; when a test
+//     code, the nearest first: those that use code which most checks use are left to step 3
+//  3. all other tests, with all mutants that are left in effect at once; when a test
 //     fails, the mutants are halved until one alone fails it
 //
 // A mutant on which a test or a run of a fault exceeds its time limit counts as killed.

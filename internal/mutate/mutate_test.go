@@ -117,8 +117,8 @@ func TestFindsChecksThatUseMutatedCode(t *testing.T) {
 	before, _, _ := strings.Cut(string(sources[i].text), "\nfunc listChanged(")
 	var got []string
 	for _, n := range newUseGraph(sources).reaching(sources[i].path, strings.Count(before, "\n")+3) {
-		for _, id := range checksAt(n.String()) {
-			got = append(got, id)
+		for _, c := range checksAt(n.String()) {
+			got = append(got, c.ID)
 		}
 	}
 	if want := []string{"pagination.cursor.stable"}; !slices.Equal(got, want) {

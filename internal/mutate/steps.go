@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
 // nearestTests are the tests of internal/engine that run judges on recorded sessions and
@@ -18,30 +20,41 @@ const nearestTests = "ViolationsFail|ClientFaults"
 
 // kill runs the steps for one mutant alone, and returns what kills it, "" if nothing does.
 func (r *measurement) kill(ctx context.Context, m mutant) (string, error) {
-	for _, name := range slices.Compact([]string{m.dir(), "suites/catalog"}) {
-		if !r.build.hasTests(name) {
+	nodes := r.uses.reaching(m.path, m.line)
+	tests := [][2]string{{m.dir(), "."}}
+	if servesJudge(nodes) {
+		tests = append(tests, [2]string{"suites/catalog", "."}, [2]string{"internal/engine", nearestTests})
+	}
+	for _, test := range tests {
+		if !r.build.hasTests(test[0]) {
 			continue
 		}
-		if failed, err := r.test(ctx, []mutant{m}, name, "."); err != nil || len(failed) > 0 {
+		if failed, err := r.test(ctx, []mutant{m}, test[0], test[1]); err != nil || len(failed) > 0 {
 			return strings.Join(failed, " "), err
 		}
 	}
-	if found, err := r.differ(ctx, m); err != nil || found != "" {
-		return found, err
+	return r.differ(ctx, m, nodes)
+}
+
+// servesJudge reports whether one of the places is in a judge, or in code that no check
+// uses by name.
+func servesJudge(nodes []node) bool {
+	var found []check.Check
+	for _, n := range nodes {
+		found = append(found, checksAt(n.String())...)
 	}
-	failed, err := r.test(ctx, []mutant{m}, "internal/engine", nearestTests)
-	return strings.Join(failed, " "), err
+	return len(found) == 0 || slices.ContainsFunc(found, func(c check.Check) bool { return c.Judge != nil })
 }
 
 // differ runs the faults of the checks that use the mutated code with a mutant in effect.
 // The limit is for each run of a fault: how many there are depends on the mutant.
-func (r *measurement) differ(ctx context.Context, m mutant) (string, error) {
+func (r *measurement) differ(ctx context.Context, m mutant, nodes []node) (string, error) {
 	limited, stop := context.WithCancel(ctx)
 	defer stop()
 	expired := time.AfterFunc(r.o.limit, stop)
 	defer expired.Stop()
 	var places []string
-	for _, n := range r.uses.reaching(m.path, m.line) {
+	for _, n := range nodes {
 		places = append(places, n.String())
 	}
 	cmd := r.build.command(limited, []mutant{m}, "", r.build.worker(), "-differ")

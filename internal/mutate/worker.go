@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/mcpcheck/mcpcheck/internal/engine"
 	"github.com/mcpcheck/mcpcheck/internal/selftest"
 	"github.com/mcpcheck/mcpcheck/suites/catalog"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
 // differs begins the last line of the output if a difference was found.
@@ -30,9 +32,9 @@ const (
 func findDifference(ctx context.Context, places io.Reader) error {
 	var ids []string
 	for lines := bufio.NewScanner(places); lines.Scan(); {
-		for _, id := range checksAt(lines.Text()) {
-			if !slices.Contains(ids, id) {
-				ids = append(ids, id)
+		for _, c := range checksAt(lines.Text()) {
+			if !slices.Contains(ids, c.ID) {
+				ids = append(ids, c.ID)
 			}
 		}
 	}
@@ -53,17 +55,19 @@ func findDifference(ctx context.Context, places io.Reader) error {
 	return nil
 }
 
+var allChecks = sync.OnceValue(catalog.Checks)
+
 // checksAt returns the checks whose body is at a place, FILE:FROM-TO.
-func checksAt(place string) (ids []string) {
+func checksAt(place string) (found []check.Check) {
 	file, lines, _ := strings.Cut(place, ":")
 	from, to, _ := strings.Cut(lines, "-")
 	first, _ := strconv.Atoi(from)
 	last, _ := strconv.Atoi(to)
-	for _, c := range catalog.Checks() {
+	for _, c := range allChecks() {
 		where, text, _ := strings.Cut(engine.Where(c), ":")
 		if line, _ := strconv.Atoi(text); where == file && first <= line && line <= last {
-			ids = append(ids, c.ID)
+			found = append(found, c)
 		}
 	}
-	return ids
+	return found
 }
