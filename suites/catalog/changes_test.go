@@ -15,7 +15,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-const changedFile = "testdata/changed.tsv"
+const changedFile = "testdata/changes.tsv"
 
 // A valueChange replaces a value in a message. It returns "" where it changes nothing, or
 // removes the member.
@@ -164,32 +164,120 @@ func failing(rev spec.Revision, frames []wire.Frame) (ids []string) {
 	return ids
 }
 
-// Each judge fails the changed values of golden exchanges that break its rule, and no
-// others. The list has the number of these for each judge, and for judges that fail the
-// same change: one deviation should have one check.
-//
-// go test ./suites/catalog -run Changed -update rewrites the list: read the difference.
-// With -v it prints which judges fail which change.
-func TestJudgesFailChangedValues(t *testing.T) {
-	n := map[string]int{}
-	for _, c := range allJudges() {
-		n[c.ID] = 0
-	}
-	judgeChangedValues(func(rev spec.Revision, change, place string, ids []string) {
-		for _, id := range ids {
-			n[id]++
+// judgeChangedFrames takes a frame of each session away, repeats it, exchanges it with the
+// next, or has the other side send it, and calls report with the judges that fail.
+func judgeChangedFrames(rev spec.Revision, frames []wire.Frame, from int, report func(change string, ids []string)) {
+	for i := from; i < len(frames); i++ {
+		other := frames[i]
+		other.From = other.From.Peer()
+		changed := map[string][]wire.Frame{
+			"removed":               slices.Concat(frames[:i], frames[i+1:]),
+			"repeated":              slices.Insert(slices.Clone(frames), i, frames[i]),
+			"sent by the other end": slices.Concat(frames[:i], []wire.Frame{other}, frames[i+1:]),
 		}
-		together := strings.Join(ids, " ")
-		if len(ids) > 1 {
-			n[together]++
+		if i+1 < len(frames) {
+			changed["late"] = slices.Concat(frames[:i], []wire.Frame{frames[i+1], frames[i]}, frames[i+2:])
+		}
+		for name, all := range changed {
+			report(fmt.Sprintf("frame %d %s", i, name), failing(rev, all))
+		}
+	}
+}
+
+// judgeChangedFields takes the header fields of HTTP away, gives them another value, and
+// changes the status, each once at a revision, and calls report with the judges that fail.
+func judgeChangedFields(
+	rev spec.Revision, frames []wire.Frame, done map[string]bool, report func(change string, ids []string),
+) {
+	for i, f := range frames {
+		about := fmt.Sprintf("%s %s %d %s ", f.From, f.HTTP.Method, f.HTTP.Status, f.Message().Method())
+		try := func(what string, edit func(h *wire.HTTP)) {
+			if done[about+what] {
+				return
+			}
+			done[about+what] = true
+			h := *f.HTTP
+			h.Header = h.Header.Clone()
+			edit(&h)
+			changed := slices.Clone(frames)
+			changed[i].HTTP = &h
+			report(about+what, failing(rev, changed))
+		}
+		for name := range f.HTTP.Header {
+			try(name+" missing", func(h *wire.HTTP) { h.Header.Del(name) })
+			try(name+" other", func(h *wire.HTTP) { h.Header.Set(name, "other") })
+			try(name+" twice", func(h *wire.HTTP) { h.Header.Add(name, h.Header.Get(name)) })
+		}
+		for _, status := range []int{200, 201, 202, 204, 400, 404, 405, 500} {
+			if f.HTTP.Status != 0 {
+				try(fmt.Sprint("status ", status), func(h *wire.HTTP) { h.Status = status })
+			}
+		}
+		if e := f.HTTP.Event; e != nil && e.ID != nil {
+			try("without id", func(h *wire.HTTP) { h.Event = &wire.Event{NoData: e.NoData} })
+		}
+	}
+}
+
+// Each judge fails the changes of golden exchanges that break its rule, and no others. The
+// list has the number of these for each judge: of changed values, of changed frames, of
+// those over HTTP, and of changed fields of HTTP. It also has how many changed values the
+// same judges fail: one deviation should have one check.
+//
+// go test ./suites/catalog -run Changes -update rewrites the list: read the difference.
+// With -v it prints which judges fail which change.
+func TestJudgesFailChanges(t *testing.T) {
+	counts, pairs := map[string]*[4]int{}, map[string]int{}
+	for _, c := range allJudges() {
+		counts[c.ID] = &[4]int{}
+	}
+	count := func(column int, rev spec.Revision, what string, ids []string) {
+		for _, id := range ids {
+			if strings.HasPrefix(id, "broken ") {
+				t.Errorf("%s: %s: %s", rev, what, id)
+				continue
+			}
+			counts[id][column]++
+		}
+		if column == 0 && len(ids) > 1 {
+			pairs[strings.Join(ids, " ")]++
 		}
 		if testing.Verbose() {
-			t.Logf("%s\t%s\t%s\t%s", rev, place, change, together)
+			t.Logf("%s\t%s\t%s", rev, what, strings.Join(ids, " "))
 		}
+	}
+	judgeChangedValues(func(rev spec.Revision, change, place string, ids []string) {
+		count(0, rev, place+" "+change, ids)
 	})
+	for _, rev := range spec.Revisions() {
+		fields := map[string]bool{}
+		for _, e := range fixtures.Golden(rev) {
+			isLong := len(e.Frames) > e.Opening+2 // not a request and its answer alone
+			judgeChangedFrames(rev, e.Frames, e.Opening, func(change string, ids []string) {
+				count(1, rev, e.Name+" "+change, ids)
+			})
+			for _, streams := range []bool{true, false} {
+				frames, ok := writeOverHTTP(e, streams)
+				if !ok || !spec.Since(spec.V2025_03_26).Has(rev) {
+					continue
+				}
+				judgeChangedFields(rev, frames, fields, func(change string, ids []string) {
+					count(3, rev, e.Name+" "+change, ids)
+				})
+				if streams && isLong {
+					judgeChangedFrames(rev, frames, 0, func(change string, ids []string) {
+						count(2, rev, e.Name+" over HTTP "+change, ids)
+					})
+				}
+			}
+		}
+	}
 	var got []string
-	for ids, times := range n {
-		got = append(got, fmt.Sprintf("%s\t%d", ids, times))
+	for id, n := range counts {
+		got = append(got, fmt.Sprintf("%s\t%d\t%d\t%d\t%d", id, n[0], n[1], n[2], n[3]))
+	}
+	for ids, n := range pairs {
+		got = append(got, fmt.Sprintf("%s\t%d", ids, n))
 	}
 	requireLines(t, changedFile, got)
 }
