@@ -58,7 +58,7 @@ func TestUsesInAttributesRequestsOfTheServer(t *testing.T) {
 
 // The values of JSON in an opaque text are changed one at a time.
 func TestChangeValuesChangesDecodableValues(t *testing.T) {
-	body := `{"for":"x","until":10,"answers":{"day":{"content":{"people":3}}}}`
+	body := `{"for":"x","until":10,"days":["mon","tue"],"answers":{"day":{"content":{"people":3}}}}`
 	for name, state := range map[string]string{
 		"plain":    body,
 		"base64":   base64.StdEncoding.EncodeToString([]byte(body)),
@@ -73,7 +73,7 @@ func TestChangeValuesChangesDecodableValues(t *testing.T) {
 			}
 			what = append(what, f.What)
 		}
-		if got := strings.Join(what, " "); got != "answers/day/content/people until for" {
+		if got := strings.Join(what, " "); got != "answers/day/content/people days/1 days/0 until for" {
 			t.Errorf("%s: changed values %s", name, got)
 		}
 		if name == "plain" && gjson.Get(forged[0].State, "answers.day.content.people").Raw != "4" {
