@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
@@ -36,14 +37,14 @@ func schemaRequestMeta() []Fault {
 			Name:     "meta-version-assumed",
 			Does:     "serves a request without a version in the only revision that it speaks",
 			CaughtBy: []string{"schema.request-meta.version"},
-			Apply: combine(statelessOnly, onRequest("server/discover", func(r *server.Request) {
-				if metaOf(r)[spec.MetaProtocolVersion] == nil {
-					r.Params["_meta"] = server.Object{
-						spec.MetaProtocolVersion:    string(spec.V2026_07_28),
-						spec.MetaClientCapabilities: server.Object{},
-					}
-				}
-			})),
+			Apply:    combine(statelessOnly, assumeVersion),
+		},
+		{
+			Name:     "meta-version-assumed-http",
+			Does:     "serves a request without a version over HTTP in the only revision that it speaks",
+			Over:     transport.HTTP,
+			CaughtBy: []string{"schema.request-meta.version"},
+			Apply:    combine(statelessOnly, assumeVersion),
 		},
 		{
 			Name: "client-info-required", Does: "refuses requests without clientInfo",
@@ -60,6 +61,16 @@ func schemaRequestMeta() []Fault {
 		},
 	}
 }
+
+// assumeVersion adds the version that a request for server/discover lacks.
+var assumeVersion = onRequest("server/discover", func(r *server.Request) {
+	if metaOf(r)[spec.MetaProtocolVersion] == nil {
+		r.Params["_meta"] = server.Object{
+			spec.MetaProtocolVersion:    string(spec.V2026_07_28),
+			spec.MetaClientCapabilities: server.Object{},
+		}
+	}
+})
 
 // onMetaAfter changes the _meta of each request that has one; before holds the
 // last value of each key on the connection.

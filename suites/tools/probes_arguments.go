@@ -38,13 +38,9 @@ func sameContent(a wire.Message, name string, b wire.Message, other string) bool
 		without(a, name) == without(b, other)
 }
 
-// without returns the content of a result without a name.
+// without returns the content of a result without a name; "" for none.
 func without(m wire.Message, name string) string {
-	content := m.Result().Get("content").Raw
-	if name == "" {
-		return content
-	}
-	return strings.ReplaceAll(content, name, "")
+	return strings.ReplaceAll(m.Result().Get("content").Raw, name, "")
 }
 
 // quoteContent returns the first text of a result in quotes, or a summary of it.
