@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/mcpcheck/mcpcheck/internal/engine"
@@ -191,48 +192,74 @@ func requireAreaPasses(t *testing.T, s subject, rev spec.Revision, area string) 
 	}
 }
 
-// Checks that cannot tell are not observed.
-func TestUnclearServersAreNotObserved(t *testing.T) {
-	serveUnknown := func(o *server.Options) {
-		o.Handler = func(next server.Handler) server.Handler {
-			return func(ctx context.Context, r *server.Request) (any, *server.Error) {
-				if r.Method == "mcpcheck/no-such-method" {
-					return server.Object{}, nil
-				}
-				return next(ctx, r)
+// serveUnknown answers an unknown method with a result.
+func serveUnknown(o *server.Options) {
+	o.Handler = func(next server.Handler) server.Handler {
+		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
+			if r.Method == "mcpcheck/no-such-method" {
+				return server.Object{}, nil
 			}
+			return next(ctx, r)
 		}
 	}
-	for id, u := range map[string]struct {
-		over transport.Kind
-		rev  spec.Revision
-		edit editOptions
-	}{
-		"streamable-http.clients": {transport.HTTP, spec.V2025_11_25, serveUnknown},
-		"official.tasks.notifications": {transport.Stdio, spec.V2026_07_28,
-			editText(func(f server.Frame) bool { return true }, `"taskIds":\[[^]]*\]`, `"taskIds":[]`)},
-	} {
-		t.Run(id, func(t *testing.T) {
+}
+
+// answerSecondGet has a handler answer every GET but the first.
+func answerSecondGet(answer func(w http.ResponseWriter)) editOptions {
+	var n atomic.Int64
+	return before(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodGet || n.Add(1) == 1 {
+			return false
+		}
+		answer(w)
+		return true
+	})
+}
+
+// reactions are reactions of the reference that no fault shows, with what a check says.
+var reactions = []struct {
+	check   string
+	over    transport.Kind
+	rev     spec.Revision
+	edit    editOptions
+	verdict reports.Verdict
+	says    string
+}{
+	{"streamable-http.clients", transport.HTTP, spec.V2025_11_25, serveUnknown, reports.NotObserved, "an unknown method"},
+	{"official.tasks.notifications", transport.Stdio, spec.V2026_07_28,
+		editText(func(f server.Frame) bool { return true }, `"taskIds":\[[^]]*\]`, `"taskIds":[]`),
+		reports.NotObserved, "accepts no subscription to tasks"},
+	{"http-sse.clients.apart", transport.SSE, spec.V2024_11_05, answerSecondGet(dropConnection),
+		reports.Warn, "no other stream could be opened"},
+	{"http-sse.clients.apart", transport.SSE, spec.V2024_11_05,
+		answerSecondGet(func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) }),
+		reports.Warn, "a GET opened no other stream"},
+}
+
+// Checks fail deviations, and are not observed where they cannot tell.
+func TestChecksJudgeReactions(t *testing.T) {
+	for _, c := range reactions {
+		t.Run(c.check+"/"+c.says, func(t *testing.T) {
 			t.Parallel()
 			profile := ""
-			if strings.HasPrefix(id, "official.") {
+			if strings.HasPrefix(c.check, "official.") {
 				profile = catalog.Official
 			}
 			o := server.Options{StepDelay: pace, Official: profile != ""}
-			u.edit(&o)
-			checks, err := catalog.Select(serverChecks(), []string{id}, nil)
+			c.edit(&o)
+			checks, err := catalog.Select(serverChecks(), []string{c.check}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := subject{over: u.over, options: o}.judge(t.Context(), engine.Options{
-				Checks: checks[:1:1], Revisions: []spec.Revision{u.rev}, Profile: profile, Session: longDeadlines(),
+			r, err := subject{over: c.over, options: o}.judge(t.Context(), engine.Options{
+				Checks: checks[:1:1], Revisions: []spec.Revision{c.rev}, Profile: profile, Session: longDeadlines(),
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, o := range r.Outcomes {
-				if o.Verdict != reports.NotObserved {
-					t.Errorf("%s is %s: %s%s", o.ID, o.Verdict, o.Detail, o.Cause)
+				if o.Verdict != c.verdict || !strings.Contains(o.Detail, c.says) {
+					t.Errorf("%s is %s, want %s: %s%s", o.ID, o.Verdict, c.verdict, o.Detail, o.Cause)
 				}
 			}
 			if len(r.Outcomes) == 0 {

@@ -207,16 +207,9 @@ func headerNames() []Fault {
 			CaughtBy: []string{"headers.name.missing"},
 			Apply:    fillIn(nameField, nameValueOf),
 		},
-		{
-			Name: "name-header-optional-of-prompts", Does: "serves prompts/get without Mcp-Name",
-			CaughtBy: []string{"headers.name.missing"},
-			Apply: fillIn(nameField, func(m wire.Message) string {
-				if m.Method() == "prompts/get" {
-					return nameValueOf(m)
-				}
-				return ""
-			}),
-		},
+		nameOptionalFor("prompts", "prompts/get"),
+		nameOptionalFor("tools", "tools/call"),
+		nameOptionalFor("resources", "resources/read"),
 		{
 			Name: "name-header-unread", Does: "ignores Mcp-Name",
 			CaughtBy: []string{"headers.name.mismatch"},
@@ -241,6 +234,20 @@ func headerNames() []Fault {
 			CaughtBy: []string{"headers.values.case"},
 			Apply:    compareFolded(nameField, nameOf),
 		},
+	}
+}
+
+// nameOptionalFor returns the fault of a server that requires no Mcp-Name of one method.
+func nameOptionalFor(feature, method string) Fault {
+	return Fault{
+		Name: "name-header-optional-of-" + feature, Does: "serves " + method + " without Mcp-Name",
+		CaughtBy: []string{"headers.name.missing"},
+		Apply: fillIn(nameField, func(m wire.Message) string {
+			if m.Method() == method {
+				return nameValueOf(m)
+			}
+			return ""
+		}),
 	}
 }
 

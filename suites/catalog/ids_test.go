@@ -26,6 +26,21 @@ func TestIDsMatchDocumentedList(t *testing.T) {
 	}
 }
 
+// A server that ends on what no rule requires it to take is charged to the check that sent
+// it: the list has the probes that send such messages on purpose.
+//
+// go test ./suites/catalog -run Malform -update rewrites it: read the bodies of the
+// difference.
+func TestListsProbesThatMalform(t *testing.T) {
+	var ids []string
+	for _, c := range Checks() {
+		if c.Malforms {
+			ids = append(ids, c.ID)
+		}
+	}
+	requireLines(t, "testdata/malforms.txt", ids)
+}
+
 // docs/renamed-ids.tsv maps each old id to existing ids.
 func TestRenamedIDsNameExistingChecks(t *testing.T) {
 	for _, wrong := range checkRenames(table(t, "renamed-ids.tsv"), lines(t, "ids.txt"), table(t, "retired-ids.tsv")) {
