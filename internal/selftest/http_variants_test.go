@@ -3,6 +3,7 @@ package selftest
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -216,6 +217,52 @@ func answerSecondGet(answer func(w http.ResponseWriter)) editOptions {
 	})
 }
 
+// atRefusal has a handler answer the requests that the reference refuses.
+func atRefusal(answer func(w http.ResponseWriter)) editOptions {
+	return func(o *server.Options) {
+		o.HTTP.Middleware = func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method != http.MethodPost {
+					next.ServeHTTP(w, r)
+					return
+				}
+				got := httptest.NewRecorder()
+				if next.ServeHTTP(got, r); got.Code >= http.StatusBadRequest {
+					answer(w)
+					return
+				}
+				w.WriteHeader(got.Code)
+				_, _ = w.Write(got.Body.Bytes())
+			})
+		}
+	}
+}
+
+// hasNoTextAsName reports whether the name in the params is no text.
+func hasNoTextAsName(r *server.Request) bool {
+	name, named := r.Params["name"]
+	_, isText := name.(string)
+	return named && !isText
+}
+
+// mismatch answers requests whose name is no text with the error of headers.
+func mismatch(o *server.Options) { o.Handler = fails(spec.HeaderMismatch, hasNoTextAsName) }
+
+// statelessResumption refuses to resume streams with a status, and speaks the stateless
+// revision alone.
+func statelessResumption(status int) editOptions {
+	return func(o *server.Options) {
+		o.Revisions = spec.Stateless
+		o.HTTP.PreferSSE = true
+		before(func(w http.ResponseWriter, r *http.Request) bool {
+			if isResumption(r) {
+				w.WriteHeader(status)
+			}
+			return isResumption(r)
+		})(o)
+	}
+}
+
 // reactions are reactions of the reference that no fault shows, with what a check says.
 var reactions = []struct {
 	check   string
@@ -229,6 +276,18 @@ var reactions = []struct {
 	{"official.tasks.notifications", transport.Stdio, spec.V2026_07_28,
 		editText(func(f server.Frame) bool { return true }, `"taskIds":\[[^]]*\]`, `"taskIds":[]`),
 		reports.NotObserved, "accepts no subscription to tasks"},
+	{"http-sse.clients.ended", transport.SSE, spec.V2024_11_05, atRefusal(dropConnection), reports.Pass, ""},
+	{"streamable-http.change.once", transport.HTTP, spec.V2025_11_25, answerSecondGet(dropConnection),
+		reports.NotObserved, "a second stream was not opened"},
+	{"streamable-http.change.once", transport.HTTP, spec.V2025_11_25,
+		answerSecondGet(func(w http.ResponseWriter) { w.WriteHeader(http.StatusConflict) }),
+		reports.NotObserved, "a second stream was not opened: a GET"},
+	{"streamable-http.stream.resumed", transport.HTTP, spec.V2026_07_28,
+		statelessResumption(http.StatusServiceUnavailable), reports.NotObserved, "503"},
+	{"streamable-http.stream.resumed", transport.HTTP, spec.V2026_07_28, statelessResumption(http.StatusMethodNotAllowed),
+		reports.Pass, ""},
+	{"jsonrpc.params.code", transport.Stdio, spec.V2026_07_28, mismatch, reports.Warn, "-32020"},
+	{"jsonrpc.params.code", transport.HTTP, spec.V2026_07_28, mismatch, reports.Pass, ""},
 	{"http-sse.clients.apart", transport.SSE, spec.V2024_11_05, answerSecondGet(dropConnection),
 		reports.Warn, "no other stream could be opened"},
 	{"http-sse.clients.apart", transport.SSE, spec.V2024_11_05,
@@ -239,7 +298,7 @@ var reactions = []struct {
 // Checks fail deviations, and are not observed where they cannot tell.
 func TestChecksJudgeReactions(t *testing.T) {
 	for _, c := range reactions {
-		t.Run(c.check+"/"+c.says, func(t *testing.T) {
+		t.Run(fmt.Sprint(c.check, "/", c.over, "/", c.says), func(t *testing.T) {
 			t.Parallel()
 			profile := ""
 			if strings.HasPrefix(c.check, "official.") {

@@ -144,6 +144,11 @@ func jsonrpcReceived() []Fault {
 			CaughtBy: []string{"jsonrpc.response.survived"},
 			Apply:    exitOn(hasID("-7"), "nothing was requested"),
 		},
+		{
+			Name: "exits-on-error-response", Does: "exits on an error that answers no request",
+			CaughtBy: []string{"jsonrpc.response.survived"},
+			Apply:    exitOn(hasID("-8"), "nothing was requested"),
+		},
 	}
 }
 
