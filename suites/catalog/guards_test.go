@@ -1,7 +1,9 @@
 package catalog
 
 import (
+	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,7 +82,7 @@ func TestServerThatAwaitsAnAnswerNeedNotExit(t *testing.T) {
 	const (
 		ask    = `<{"jsonrpc":"2.0","id":"s","method":"roots/list"}`
 		answer = `>{"jsonrpc":"2.0","id":"s","result":{"roots":[]}}`
-		note   = `>{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`
+		change = `>{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`
 	)
 	for name, c := range map[string]struct {
 		lines []string
@@ -88,7 +90,7 @@ func TestServerThatAwaitsAnAnswerNeedNotExit(t *testing.T) {
 	}{
 		"all is answered":            {nil, check.Violated},
 		"its request is unanswered":  {[]string{ask}, check.NotObserved},
-		"its request was answered":   {[]string{ask, answer, note}, check.Violated},
+		"its request was answered":   {[]string{ask, answer, change}, check.Violated},
 		"an answer came as the last": {[]string{ask, answer}, check.NotObserved},
 	} {
 		session := transcriptOf(opened(v4, `{"roots":{"listChanged":true}}`, "{}", c.lines...)...)
@@ -108,6 +110,106 @@ func TestLinesOfOtherChecksAreNoEvidence(t *testing.T) {
 	} {
 		if o := outcomeOf(t, "stdio.stdout.pure", spec.V2025_06_18, line); o.State != want {
 			t.Errorf("%q: state %d, want %d: %s", line, o.State, want, o.Detail)
+		}
+	}
+}
+
+// judgedStates are sessions with the state of a judge in them.
+var judgedStates = []struct {
+	name, check string
+	rev         spec.Revision
+	lines       []string
+	want        check.State
+}{
+	{"a default beyond 2^53", "headers.annotation.range", v5,
+		annotated(`{"type":"integer","x-mcp-header":"N","default":9007199254740993}`), check.Violated},
+	{"a default within", "headers.annotation.range", v5,
+		annotated(`{"type":"integer","x-mcp-header":"N","default":7}`), check.Kept},
+	{"no value", "headers.annotation.range", v5, annotated(`{"type":"integer","x-mcp-header":"N"}`), check.NotObserved},
+	{"a value of another type", "headers.annotation.range", v5,
+		annotated(`{"type":"string","x-mcp-header":"N","default":9007199254740993}`), check.NotObserved},
+	{"a value that no chain of properties reaches", "headers.annotation.range", v5,
+		annotated(`{"type":"array","items":{"type":"integer","x-mcp-header":"N","default":9007199254740993}}`),
+		check.NotObserved},
+
+	{"no notification of the server", "jsonrpc.client.notification.silent", v4,
+		opened(v4, "{}", "{}", asked("ping", "{}", `"result":{}`)...), check.NotObserved},
+	{"a request after a notification", "jsonrpc.client.notification.silent", v4,
+		opened(v4, "{}", "{}", append([]string{note}, asked("ping", "{}", `"result":{}`)...)...), check.Kept},
+	{"an error after a notification", "jsonrpc.client.notification.silent", v4,
+		opened(v4, "{}", "{}", note, noID), check.Violated},
+	{"an error before a notification", "jsonrpc.client.notification.silent", v4,
+		opened(v4, "{}", "{}", noID, note), check.NotObserved},
+
+	{"an internal error", "jsonrpc.failure.resources-read", v4, failedRead(-32603), check.Kept},
+	{"an error with a meaning of its own", "jsonrpc.failure.resources-read", v4, failedRead(-32002), check.NotObserved},
+	{"the first reserved code", "jsonrpc.failure.resources-read", v4, failedRead(-32768), check.NotObserved},
+	{"the last reserved code", "jsonrpc.failure.resources-read", v4, failedRead(-32000), check.NotObserved},
+	{"a code below the reserved ones", "jsonrpc.failure.resources-read", v4, failedRead(-32769), check.Violated},
+	{"a code of the server", "jsonrpc.failure.resources-read", v4, failedRead(-31999), check.Violated},
+}
+
+const (
+	note = `<{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`
+	noID = `>{"jsonrpc":"2.0","error":{"code":-32601,"message":"no"}}`
+)
+
+// annotated returns a session in which a tool with one argument is listed.
+func annotated(argument string) []string {
+	discovered := asked("server/discover", stateless+"}",
+		`"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`)
+	return append(discovered, next(asked("tools/list", stateless+"}",
+		`"result":{"resultType":"complete","tools":[{"name":"a","inputSchema":{"type":"object","properties":{"n":`+
+			argument+`}}}]}`))...)
+}
+
+// failedRead returns a session in which a listed resource is read and answered with an
+// error.
+func failedRead(code int) []string {
+	listed := asked("resources/list", "{}", `"result":{"resources":[{"uri":"a:b","name":"b"}]}`)
+	failed := asked("resources/read", `{"uri":"a:b"}`, fmt.Sprintf(`"error":{"code":%d,"message":"no"}`, code))
+	return opened(v4, "{}", `{"resources":{}}`, append(listed, next(failed)...)...)
+}
+
+// next gives a request and its answer the next id.
+func next(lines []string) []string {
+	for i := range lines {
+		lines[i] = strings.Replace(lines[i], `"id":7,`, `"id":8,`, 1)
+	}
+	return lines
+}
+
+func TestJudgesHaveTheseStates(t *testing.T) {
+	for _, c := range judgedStates {
+		o := check.Judge(find(t, c.check), c.rev, transcriptOf(c.lines...))
+		if o.State != c.want {
+			t.Errorf("%s: %s: state %d, want %d: %s", c.check, c.name, o.State, c.want, o.Detail)
+		}
+	}
+}
+
+// Ten pings within a second are too many. One says nothing about the rate, and frames
+// without a time neither.
+func TestPingRateNeedsTimes(t *testing.T) {
+	for name, c := range map[string]struct {
+		pings int
+		step  time.Duration
+		want  check.State
+	}{
+		"one": {1, time.Millisecond, check.NotObserved}, "two": {2, time.Millisecond, check.Kept},
+		"nine": {9, time.Millisecond, check.Kept}, "ten": {10, time.Millisecond, check.Violated},
+		"ten without time": {10, 0, check.NotObserved}, "ten in a second": {10, time.Second/9 + 1, check.Kept},
+	} {
+		var frames []wire.Frame
+		for i := range c.pings {
+			frames = append(frames, wire.Frame{
+				From: wire.Server, At: time.Duration(i+1) * c.step,
+				Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`, i),
+			})
+		}
+		o := check.Judge(find(t, "ping.sent.rate"), spec.V2025_06_18, wire.TranscriptOf(frames))
+		if o.State != c.want {
+			t.Errorf("%s: state %d, want %d: %s", name, o.State, c.want, o.Detail)
 		}
 	}
 }
