@@ -141,6 +141,10 @@ var judgedStates = []struct {
 	{"an error before a notification", "jsonrpc.client.notification.silent", v4,
 		opened(v4, "{}", "{}", noID, note), check.NotObserved},
 
+	{"a failed task", "tasks.failed.status", v4, failedTask("failed"), check.Kept},
+	{"a completed task", "tasks.failed.status", v4, failedTask("completed"), check.Violated},
+	{"a cancelled task", "tasks.failed.status", v4, failedTask("cancelled"), check.NotObserved},
+
 	{"an internal error", "jsonrpc.failure.resources-read", v4, failedRead(-32603), check.Kept},
 	{"an error with a meaning of its own", "jsonrpc.failure.resources-read", v4, failedRead(-32002), check.NotObserved},
 	{"the first reserved code", "jsonrpc.failure.resources-read", v4, failedRead(-32768), check.NotObserved},
@@ -161,6 +165,30 @@ func annotated(argument string) []string {
 	return append(discovered, next(asked("tools/list", stateless+"}",
 		`"result":{"resultType":"complete","tools":[{"name":"a","inputSchema":{"type":"object","properties":{"n":`+
 			argument+`}}}]}`))...)
+}
+
+// failedTask returns a session in which a task of a tool that failed has a status.
+func failedTask(status string) []string {
+	params := fmt.Sprintf(`{"taskId":%q}`, taskID)
+	result := asked("tasks/result", params, `"result":{"content":[],"isError":true}`)
+	state := asked("tasks/get", params, `"result":`+strings.Replace(task(""), "working", status, 1))
+	return opened(v4, "{}", withTasks, append(result, next(state)...)...)
+}
+
+// A client has stopped at an unknown version only when the session has ended.
+func TestClientStopsWhenTheSessionEnds(t *testing.T) {
+	lines := openingResult(`"protocolVersion":"2999-01-01","capabilities":{},"serverInfo":{"name":"s","version":"1"}`)
+	session := transcriptOf(lines...)
+	for _, want := range []check.State{check.NotObserved, check.Kept} {
+		if o := check.Judge(find(t, "versioning.client.unknown.stops"), v4, session); o.State != want {
+			t.Errorf("state %d, want %d: %s", o.State, want, o.Detail)
+		}
+		session.End(wire.Ending{})
+	}
+	if o := check.Judge(find(t, "versioning.client.unknown.stops"), v4,
+		transcriptOf(append(lines, asked("ping", "{}", `"result":{}`)...)...)); o.State != check.Violated {
+		t.Errorf("state %d of a client that goes on: %s", o.State, o.Detail)
+	}
 }
 
 // failedRead returns a session in which a listed resource is read and answered with an
