@@ -13,6 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
 // newEchoEnv returns an environment whose server answers every request with the line of
@@ -79,7 +80,11 @@ func TestUnopenedAtUsesItsOwnRevision(t *testing.T) {
 	env := newEchoEnv(t, spec.V2025_11_25, shortDeadlines())
 	o := Run(t.Context(), Check{ID: "a.b", Probe: func(t *T) {
 		t.Saw()
-		m, ok := t.Sessions().UnopenedAt(spec.V2026_07_28).Try("ping", nil).Answer()
+		on := t.Sessions().UnopenedAt(spec.V2026_07_28)
+		if on.Rev != spec.V2026_07_28 || !on.Facts.Stateless || t.Rev != spec.V2025_11_25 {
+			t.Fail("the facts of the revision", string(on.Rev), "the handle is of another revision")
+		}
+		m, ok := on.Try("ping", nil).Answer()
 		if meta := m.Result().Get("asked.params._meta"); !ok || !meta.IsObject() {
 			t.Fail("a stamped request", m.Summary(), "the request had no _meta")
 		}
@@ -93,6 +98,33 @@ func TestUnopenedAtUsesItsOwnRevision(t *testing.T) {
 	}
 	if len(revisions) != 2 || revisions[1] != spec.V2026_07_28 {
 		t.Errorf("the pool holds sessions of %v", revisions)
+	}
+}
+
+// What the body of a probe has the client answer, the next body does not.
+func TestAnswerHoldsUntilTheBodyEnds(t *testing.T) {
+	options := shortDeadlines()
+	options.Host = session.FullHost()
+	l := session.NewLauncher(server.Target("reference", server.Options{}), options)
+	t.Cleanup(l.Close)
+	pool := session.NewPool(l, spec.V2025_11_25)
+	if o, _, err := pool.OpenFirst(t.Context(), 10*time.Second); err != nil || !o.Spoken {
+		t.Fatalf("open: %+v, %v", o, err)
+	}
+	for _, declines := range []bool{true, false} {
+		o := Run(t.Context(), Check{ID: "a.b", Probe: func(t *T) {
+			if declines {
+				t.Client().Answer(func(HostRequest) HostReply { return HostReply{Result: Params{"action": "decline"}} })
+			}
+			m, _ := t.Client().Invoke("tools/call", Params{"name": "register_reader", "arguments": Params{}}).Answer()
+			if got := m.Result().Get("content.0.text").Str; strings.HasPrefix(got, "Welcome") == declines {
+				t.Fail("the answer of this body", got, "the tool returned the answer of another body")
+			}
+			t.Saw()
+		}}, Env{Pool: pool})
+		if o.State != Kept {
+			t.Errorf("declines %t: %+v", declines, o)
+		}
 	}
 }
 
