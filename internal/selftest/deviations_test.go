@@ -119,7 +119,7 @@ var officialDeviations = []deviation{
 	{"official.elicitation.enums", "has no string title", spec.V2025_11_25,
 		editText(isServerRequest("elicitation/create"), `("const":"[^"]*","title":)"[^"]*"`, `${1}1`)},
 	{"official.subscriptions.changes", "the first message of subscriptions/listen is notifications/tools/list_changed",
-		spec.V2026_07_28, editText(func(f server.Frame) bool { return true }, `notifications/subscriptions/acknowledged`,
+		spec.V2026_07_28, editText(isAny, `notifications/subscriptions/acknowledged`,
 			`notifications/tools/list_changed`)},
 	{"official.skills.manifest.complete", "do not list the SKILL.md itself", spec.V2026_07_28,
 		editText(func(f server.Frame) bool { return strings.HasPrefix(f.Method, "skills/") },
@@ -147,6 +147,8 @@ func editText(matches func(f server.Frame) bool, pattern, by string) editOptions
 		return old.ReplaceAll(f.Raw, []byte(by))
 	})
 }
+
+func isAny(server.Frame) bool { return true }
 
 // isServerRequest returns a condition that holds for the server's requests of a method.
 func isServerRequest(method string) func(f server.Frame) bool {

@@ -272,9 +272,10 @@ var reactions = []struct {
 	verdict reports.Verdict
 	says    string
 }{
-	{"streamable-http.clients", transport.HTTP, spec.V2025_11_25, serveUnknown, reports.NotObserved, "an unknown method"},
+	{"streamable-http.clients", transport.HTTP, spec.V2025_11_25, serveUnknown, reports.NotObserved,
+		"an unknown method"},
 	{"official.tasks.notifications", transport.Stdio, spec.V2026_07_28,
-		editText(func(f server.Frame) bool { return true }, `"taskIds":\[[^]]*\]`, `"taskIds":[]`),
+		editText(isAny, `"taskIds":\[[^]]*\]`, `"taskIds":[]`),
 		reports.NotObserved, "accepts no subscription to tasks"},
 	{"http-sse.clients.ended", transport.SSE, spec.V2024_11_05, atRefusal(dropConnection), reports.Pass, ""},
 	{"streamable-http.change.once", transport.HTTP, spec.V2025_11_25, answerSecondGet(dropConnection),
@@ -284,8 +285,8 @@ var reactions = []struct {
 		reports.NotObserved, "a second stream was not opened: a GET"},
 	{"streamable-http.stream.resumed", transport.HTTP, spec.V2026_07_28,
 		statelessResumption(http.StatusServiceUnavailable), reports.NotObserved, "503"},
-	{"streamable-http.stream.resumed", transport.HTTP, spec.V2026_07_28, statelessResumption(http.StatusMethodNotAllowed),
-		reports.Pass, ""},
+	{"streamable-http.stream.resumed", transport.HTTP, spec.V2026_07_28,
+		statelessResumption(http.StatusMethodNotAllowed), reports.Pass, ""},
 	{"jsonrpc.params.code", transport.Stdio, spec.V2026_07_28, mismatch, reports.Warn, "-32020"},
 	{"jsonrpc.params.code", transport.HTTP, spec.V2026_07_28, mismatch, reports.Pass, ""},
 	{"http-sse.clients.apart", transport.SSE, spec.V2024_11_05, answerSecondGet(dropConnection),

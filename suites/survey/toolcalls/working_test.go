@@ -47,7 +47,8 @@ func TestCallEndNeedsFewReportsAndHalfTheTime(t *testing.T) {
 		{"after no report, early", 0, time.Second, BrokenOff, false},
 		{"after all reports", 6, 10 * time.Second, RanToEnd, false},
 	} {
-		w := &Cancellation{Others: others, cancelled: Run{Answered: true, Reports: make([]int, c.reports), took: c.took}}
+		cancelled := Run{Answered: true, Reports: make([]int, c.reports), took: c.took}
+		w := &Cancellation{Others: others, cancelled: cancelled}
 		if got := w.CallEnd(); got != c.want || w.isAmbiguous() != c.ambiguous {
 			t.Errorf("%s: the call ended by %v, ambiguous %v", c.says, got, w.isAmbiguous())
 		}
