@@ -152,6 +152,11 @@ func (r *measurement) killTogether(ctx context.Context, left []mutant) (map[int]
 			if isUnnamed {
 				pattern = "."
 			}
+			if without, err := r.test(ctx, nil, name, pattern); err != nil {
+				return nil, err
+			} else if len(without) > 0 {
+				return nil, fmt.Errorf("%s fails without a mutant", strings.Join(without, " "))
+			}
 			culprits, err := r.halve(ctx, left, name, pattern)
 			if err != nil {
 				return nil, err

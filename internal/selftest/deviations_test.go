@@ -118,7 +118,7 @@ var officialDeviations = []deviation{
 		editText(isServerRequest("sampling/createMessage"), `("messages":\[)(\{.*?"role":"user"\})\]`, `$1$2,$2]`)},
 	{"official.elicitation.enums", "has no string title", spec.V2025_11_25,
 		editText(isServerRequest("elicitation/create"), `("const":"[^"]*","title":)"[^"]*"`, `${1}1`)},
-	{"official.subscriptions.changes", "the first message of subscriptions/listen is notifications/tools/list_changed",
+	{"official.subscriptions.changes", "first message of subscriptions/listen is notification notifications/tools",
 		spec.V2026_07_28, editText(isAny, `notifications/subscriptions/acknowledged`,
 			`notifications/tools/list_changed`)},
 	{"official.skills.manifest.complete", "do not list the SKILL.md itself", spec.V2026_07_28,
