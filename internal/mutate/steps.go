@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
 // nearestTests are the tests of internal/engine that run judges on recorded sessions and
@@ -39,11 +37,15 @@ func (r *measurement) kill(ctx context.Context, m mutant) (string, error) {
 // servesJudge reports whether one of the places is in a judge, or in code that no check
 // uses by name.
 func servesJudge(nodes []node) bool {
-	var found []check.Check
+	isUsed := false
 	for _, n := range nodes {
-		found = append(found, checksAt(n.String())...)
+		ids, haveJudge := checksAt(n.String())
+		if haveJudge {
+			return true
+		}
+		isUsed = isUsed || len(ids) > 0
 	}
-	return len(found) == 0 || slices.ContainsFunc(found, func(c check.Check) bool { return c.Judge != nil })
+	return !isUsed
 }
 
 // differ runs the faults of the checks that use the mutated code with a mutant in effect.

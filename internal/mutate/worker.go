@@ -13,7 +13,6 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/engine"
 	"github.com/mcpcheck/mcpcheck/internal/selftest"
 	"github.com/mcpcheck/mcpcheck/suites/catalog"
-	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
 // differs begins the last line of the output if a difference was found.
@@ -32,9 +31,10 @@ const (
 func findDifference(ctx context.Context, places io.Reader) error {
 	var ids []string
 	for lines := bufio.NewScanner(places); lines.Scan(); {
-		for _, c := range checksAt(lines.Text()) {
-			if !slices.Contains(ids, c.ID) {
-				ids = append(ids, c.ID)
+		found, _ := checksAt(lines.Text())
+		for _, id := range found {
+			if !slices.Contains(ids, id) {
+				ids = append(ids, id)
 			}
 		}
 	}
@@ -57,8 +57,9 @@ func findDifference(ctx context.Context, places io.Reader) error {
 
 var allChecks = sync.OnceValue(catalog.Checks)
 
-// checksAt returns the checks whose body is at a place, FILE:FROM-TO.
-func checksAt(place string) (found []check.Check) {
+// checksAt returns the checks whose body is at a place, FILE:FROM-TO, and whether one of
+// them is a judge.
+func checksAt(place string) (ids []string, haveJudge bool) {
 	file, lines, _ := strings.Cut(place, ":")
 	from, to, _ := strings.Cut(lines, "-")
 	first, _ := strconv.Atoi(from)
@@ -66,8 +67,9 @@ func checksAt(place string) (found []check.Check) {
 	for _, c := range allChecks() {
 		where, text, _ := strings.Cut(engine.Where(c), ":")
 		if line, _ := strconv.Atoi(text); where == file && first <= line && line <= last {
-			found = append(found, c)
+			ids = append(ids, c.ID)
+			haveJudge = haveJudge || c.Judge != nil
 		}
 	}
-	return found
+	return ids, haveJudge
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/view"
 )
 
 const changedFile = "testdata/changes.tsv"
@@ -149,12 +150,12 @@ func judgeChangedValues(report func(rev spec.Revision, change, place string, ids
 
 // failing returns the judges that fail frames.
 func failing(rev spec.Revision, frames []wire.Frame) (ids []string) {
-	view := check.NewView(rev, wire.TranscriptOf(frames))
+	session := view.New(rev, wire.TranscriptOf(frames))
 	for _, c := range allJudges() {
 		if !c.In.Has(rev) {
 			continue
 		}
-		switch view.Judge(c).State {
+		switch check.JudgeView(c, session).State {
 		case check.Violated:
 			ids = append(ids, c.ID)
 		case check.Broken:
