@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -103,15 +104,28 @@ func valuePaths(v gjson.Result, at []string) (out [][]string) {
 	return out
 }
 
-// placeOf names the place of a value: what it is in, and the path without positions.
+// placeOf names the place of a value: what it is in, and the path, with the types of items
+// for their positions.
 func placeOf(f wire.Frame, method string, path []string) string {
-	steps := slices.Clone(path)
-	for i, s := range steps {
-		if s != "" && strings.Trim(s, "0123456789") == "" {
-			steps[i] = "*"
+	place := fmt.Sprintf("%s %s ", f.From, method)
+	v := gjson.ParseBytes(f.Raw)
+	for _, step := range path {
+		if !v.IsArray() {
+			v = wire.Member(v, step)
+			place += "/" + step
+			continue
+		}
+		at, err := strconv.Atoi(step)
+		if err != nil {
+			panic(err)
+		}
+		v = v.Array()[at]
+		place += "/*"
+		if kind := v.Get("type"); kind.Type == gjson.String {
+			place += kind.Str
 		}
 	}
-	return fmt.Sprintf("%s %s /%s", f.From, method, strings.Join(steps, "/"))
+	return place
 }
 
 // judgeChangedValues changes each value of the golden exchanges, once for each place at a
