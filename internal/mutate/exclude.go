@@ -41,10 +41,11 @@ func isWordingFunction(fn *ast.FuncDecl) bool {
 		strings.HasPrefix(name, "quote")
 }
 
-// isWordingField reports whether what is assigned is a text of the report.
+// isWordingField reports whether what is assigned is a text of the report, or the frame that
+// it marks.
 func isWordingField(to ast.Expr) bool {
 	field, ok := to.(*ast.SelectorExpr)
-	return ok && slices.Contains([]string{"Detail", "Hint", "Notes"}, field.Sel.Name)
+	return ok && slices.Contains([]string{"Detail", "Hint", "Notes", "mark"}, field.Sel.Name)
 }
 
 // isBound reports whether a name is that of a bound: how much is requested, kept or
