@@ -24,6 +24,10 @@ var capabilityOf = map[string]string{
 	"tasks/update": "tasks",
 }
 
+// maxOrdinary is the length in bytes of a message beyond which it is unusual: checks of
+// their own send long messages.
+const maxOrdinary = 8 << 10
+
 // isOrdinary reports whether a message of the client is valid use of what the server
 // offers: its method and params are of the revision, the server declared the capability,
 // and what the params name was named by the server. A server that ends on such a message
@@ -31,7 +35,7 @@ var capabilityOf = map[string]string{
 func isOrdinary(s *session.Session, e wire.Entry, named func(string) bool) bool {
 	m, facts := e.Message, s.Rev.Facts()
 	switch {
-	case m.FormatError() != nil:
+	case m.FormatError() != nil, len(e.Raw) > maxOrdinary:
 		return false
 	case m.Kind == wire.Notification:
 		// Others depend on earlier messages, which the checks of their areas vary.

@@ -39,6 +39,7 @@ var unobserved = []string{
 	"subscriptions.end.shape",        // likewise
 
 	"http-sse.hosted.post",           // without handshake revisions it has no HTTP+SSE
+	"http-sse.refused.survived",      // over HTTP+SSE it refuses by a message, not by a status
 	"streamable-http.refusal.status", // without sessions it accepts every notification
 	"streamable-http.stream.retry",   // only the variant with streams alone has clients poll
 }
