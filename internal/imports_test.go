@@ -94,7 +94,9 @@ var mayImport = map[string][]string{
 		"internal/exit", "internal/session", "internal/spec", "internal/transport", "internal/wire", "suites/view",
 		"gjson",
 	},
-	"suites/expect":      {"internal/session", "internal/spec", "internal/wire", "suites/check", survey},
+	"suites/expect": {
+		"internal/session", "internal/spec", "internal/transport", "internal/wire", "suites/check", survey,
+	},
 	"suites/ginkgosuite": {"internal/engine", "internal/spec", "reports", "suites", "suites/check", "ginkgo"},
 	"suites/scenario":    {"internal/script", "internal/spec", "internal/transport"},
 	"suites/view":        {"internal/session", "internal/spec", "internal/wire", "gjson"},
@@ -120,7 +122,7 @@ func allowed(name string) (may []string, known bool) {
 	case strings.HasPrefix(name, "suites/official/"):
 		return append([]string{"suites/official/contract"}, ofAreas...), true
 	case name == "suites/streamablehttp":
-		return append([]string{"suites/streamablehttp/streams"}, ofAreas...), true
+		return append([]string{"suites/streamablehttp/semantics", "suites/streamablehttp/streams"}, ofAreas...), true
 	case isArea(name):
 		return ofAreas, true
 	}

@@ -88,6 +88,7 @@ func conformingHTTP() map[string]server.HTTP {
 		"prefers streams":  {PreferSSE: true},
 		"refuses DELETE": wrapHTTP(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodDelete && r.Header.Get("Origin") == "" {
+				w.Header().Set("Allow", "GET, POST")
 				refuseHTTP(w, http.StatusMethodNotAllowed)
 				return
 			}

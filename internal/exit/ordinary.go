@@ -57,9 +57,13 @@ func fitsSchema(rev spec.Revision, m wire.Message) bool {
 	return def != "" && len(set.Validate(def, m.Raw)) == 0
 }
 
-// namesOffer reports whether the server named all that the params of a request name.
+// namesOffer reports whether the server named all that the params of a request name. A text
+// with a space is no URI (RFC 3986), whatever template it fits.
 func namesOffer(m wire.Message, named func(string) bool) bool {
 	p := m.Params()
+	if strings.Contains(p.Get("uri").String(), " ") {
+		return false
+	}
 	for _, path := range []string{"name", "uri", "cursor", "taskId", "ref.name", "ref.uri", "argument.name"} {
 		if v := p.Get(path); v.Exists() && !named(v.String()) {
 			return false

@@ -29,6 +29,8 @@ var unobserved = []string{
 	"cancellation.sent.task",         // likewise
 	"sampling.context.known",         // it requests no context
 
+	"resources.template.match.survived", // it has no template with an exploded variable
+
 	"authorization.server.https",      // what it names is on the loopback interface
 	"authorization.metadata.https",    // likewise
 	"authorization.token.passthrough", // it has no tool that fetches anything

@@ -40,6 +40,10 @@ func ssePosts() []Fault {
 		newFault("sse-stream-ended-with-refusal",
 			"refuses what is no valid message with status 400, and ends the stream of the connection",
 			"http-sse.refused.survived", onHTTP(endStreamsAtRefusals)),
+		refused("sse-unknown-session-accepted", "accepts a message for a connection that it does not have",
+			"session.unknown", allOf(atPath(ssePostPath), posts(func(m wire.Message) bool {
+				return m.ID().Equal(wire.StringID("mcpcheck-unknown"))
+			})), http.StatusAccepted),
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 func jsonrpcFaults() []Fault {
 	return slices.Concat(jsonrpcRequests(), unservedRequests(), jsonrpcReceived(), jsonrpcParamsOmitted(),
 		jsonrpcNotifications(), jsonrpcCase(), jsonrpcUnreadable(), jsonrpcResponses(), jsonrpcMethods(),
-		jsonrpcFailures(), overHTTP(jsonrpcHTTP()...))
+		jsonrpcFailures(), jsonrpcUnusual(), overHTTP(jsonrpcHTTP()...))
 }
 
 // unknownNotification is the notification that no server knows, as probes send it.

@@ -75,6 +75,10 @@ func lifecycleHandshake() []Fault {
 			Apply: errorToResult("tools/list", hasMessage("The session is not initialized"),
 				succeedWithOnly(server.Object{"tools": []any{}})),
 		},
+		newFault("initialize-extra-refused", "refuses an initialize with a param that it does not know",
+			"lifecycle.initialize.extra", answerWhen(func(r *server.Request) bool {
+				return r.Method == "initialize" && r.Params["mcpcheck"] != nil
+			}, failWith(spec.InvalidParams, "A param is unknown"))),
 		{
 			Name: "initialize-params-optional", Does: "accepts an initialize without clientInfo",
 			CaughtBy: []string{"lifecycle.initialize.params"},

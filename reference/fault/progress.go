@@ -13,11 +13,21 @@ import (
 
 // progressFaults are the faults of basic/utilities/progress.
 func progressFaults() []Fault {
-	return slices.Concat(progressParams(), progressTokens(), progressOrder(), progressReceived())
+	return slices.Concat(progressParams(), progressTokens(), progressOrder(), progressReceived(),
+		[]Fault{progressWithoutZero()})
 }
 
 // onProgress changes the params of progress notifications.
 func onProgress(edit func(params server.Object)) apply { return onNotification(progressMethod, edit) }
+
+// progressWithoutZero reports no progress for the token 0.
+func progressWithoutZero() Fault {
+	return newFault("progress-token-zero-ignored", "reports no progress for the token 0", "progress.token.zero",
+		withhold(func(f server.Frame) bool {
+			m := wire.Parse(f.Raw)
+			return m.Method() == progressMethod && m.Params().Get("progressToken").Raw == "0"
+		}))
+}
 
 // progressParams are faults in the members of progress notifications.
 func progressParams() []Fault {

@@ -2,8 +2,10 @@ package fault
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
@@ -25,6 +27,17 @@ func resourceExits() []Fault {
 		hangsOn("resources/subscribe", "resources.subscribe.survived"),
 		exitsOn("resources/unsubscribe", "resources.unsubscribe.survived"),
 		hangsOn("resources/unsubscribe", "resources.unsubscribe.survived"),
+		newFault("ends-at-near-match", "has a template of a list, and ends at a long URI that it nearly matches",
+			"resources.template.match.survived", combine(
+				onLibrary(func(l *server.Features) {
+					l.Templates = append(l.Templates, &server.Template{
+						URI: "library://aisles{/aisle*}", Name: "aisle", MIME: "text/plain",
+						Read: func(*server.ResourceRead) []server.Object { return nil },
+					})
+				}),
+				exitOn(func(m wire.Message) bool {
+					return strings.Contains(m.Params().Get("uri").String(), "a,a,a,a,")
+				}, "a template is matched in exponential time"))),
 	}
 }
 

@@ -64,6 +64,16 @@ func stdioFaults() []Fault {
 				}
 			}),
 		},
+		newFault("ends-at-blank-line", "ends at a line of white space", "stdio.line.blank.survived",
+			exitOn(func(m wire.Message) bool {
+				return len(m.Raw) > 0 && len(bytes.TrimSpace(m.Raw)) == 0
+			}, "a line is blank")),
+		newFault("carriage-return-ignored", "ignores messages that end with a carriage return", "stdio.line.crlf",
+			ignoreLines(func(m wire.Message) bool { return len(m.Raw) > 1 && bytes.HasSuffix(m.Raw, []byte("\r")) })),
+		newFault("ends-at-trailing-text", "ends at text behind a message", "stdio.line.trailing.survived",
+			exitOn(func(m wire.Message) bool {
+				return bytes.HasSuffix(m.Raw, []byte("} mcpcheck"))
+			}, "a line has two texts")),
 	}
 }
 

@@ -20,6 +20,7 @@ func streamableHTTPFaults() []Fault {
 		streamEnds(), streamPolling(), streamEvents(), eventIDs(), primingEvents(),
 		streamRoutes(), streamCopies(), streamReplays(), streamDisconnects(),
 		closedConnections(), statelessHTTP(), statelessStreams(), refusalStatus(),
+		streamableSemantics(),
 	)...)
 }
 

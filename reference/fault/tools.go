@@ -106,6 +106,12 @@ func toolSchemas() []Fault {
 			CaughtBy: []string{"tools.output-schema.valid", "tools.output-schema.valid.advised"},
 			Apply:    onTool("search_catalogue", set("outputSchema", properties("total", typeText))),
 		},
+		newFault("tool-input-reference-dangling", "refers in an inputSchema to a definition that it does not have",
+			"tools.input-schema.references",
+			onScanCard(set("inputSchema", properties("card", server.Object{"$ref": "#/$defs/Card"})))),
+		newFault("tool-output-reference-dangling", "refers in an outputSchema to a definition that it does not have",
+			"tools.output-schema.references", onTool("search_catalogue",
+				set("outputSchema", properties("total", server.Object{"$ref": "#/$defs/Total"})))),
 		{
 			Name: "tool-output-schema-true", Does: "writes the outputSchema of a tool as true",
 			CaughtBy: []string{"tools.output-schema.object"},

@@ -40,7 +40,11 @@ func (w *httpFrames) openStream(n int) {
 }
 
 func (w *httpFrames) status(n, status int) {
-	w.add(wire.Server, "", wire.HTTP{Exchange: n, Status: status})
+	h := wire.HTTP{Exchange: n, Status: status}
+	if status == http.StatusMethodNotAllowed {
+		h.Header = http.Header{"Allow": {"POST"}}
+	}
+	w.add(wire.Server, "", h)
 }
 
 func (w *httpFrames) json(n int, raw string) {

@@ -3,10 +3,25 @@ package expect
 import (
 	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/survey/asking"
 )
+
+// RequireReadingOn ends the body if over stdio the server answers nothing after a line that
+// is not JSON, which stdio.invalid-line.survived reports: it ends at any line that it cannot
+// read.
+func RequireReadingOn(t *check.T) {
+	if t.Transport() != transport.Stdio {
+		return
+	}
+	t.Send(`{"jsonrpc":"2.0","method":}`)
+	if t.Try(t.Facts.BarrierMethod, nil).Err != nil {
+		t.NotObserved("the server answers nothing after a line that is not JSON, as stdio.invalid-line.survived judges",
+			"")
+	}
+}
 
 // unexpectedAnswers returns answers that no server expects: a refusal by the user,
 // errors of a client that does not know the method or fails, and results that lack

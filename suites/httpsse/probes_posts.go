@@ -1,6 +1,9 @@
 package httpsse
 
 import (
+	"net/url"
+	"strings"
+
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -136,7 +139,75 @@ func refusalProbes() []check.Check {
 				}
 			},
 		},
+		{
+			ID: "http-sse.session.unknown",
+			Says: "the server refuses a message to an endpoint that it gave to no connection: no stream carries an" +
+				" answer, so that a client that is not refused waits for ever",
+			Level: spec.Robust,
+			In:    only,
+			On:    transport.OnSSE,
+			Spec:  withSSE,
+			Idle:  "the endpoints of two connections are the same",
+			Hint:  "give each connection an endpoint of its own",
+			// The endpoint has the form of those of the server. No clause states which status
+			// refuses a message.
+			Probe: func(t *check.T) {
+				c, other := openConnection(t), openConnection(t)
+				defer c.stream.Close()
+				defer other.stream.Close()
+				c.initialize()
+				unknown := unknownEndpoint(c.endpoint, other.endpoint)
+				if unknown == nil {
+					return
+				}
+				const what = "a message to an endpoint of no connection"
+				raw := posting.BarrierFrame(t, wire.StringID("mcpcheck-unknown"))
+				x, err := t.HTTP().TryPost(raw, check.At(unknown))
+				if err != nil {
+					t.Fail("a status of failure", "no answer", "%s: %v", what, err)
+				}
+				if posting.IsSuccess(posting.RequireServerStatus(t, x)) {
+					t.Fail("a status of failure", check.Describe(x), "%s was posted", what)
+				}
+				t.Saw()
+			},
+		},
 	}
+}
+
+// unknownEndpoint returns an endpoint that differs from one of two connections in what
+// differs between the two, and has its form; nil if the two are the same.
+func unknownEndpoint(one, other *url.URL) *url.URL {
+	a, b := one.RequestURI(), other.RequestURI()
+	if a == b {
+		return nil
+	}
+	start := 0
+	for start < min(len(a), len(b)) && a[start] == b[start] {
+		start++
+	}
+	end := len(a)
+	for shift := len(b) - len(a); end > start && end+shift > start && a[end-1] == b[end+shift-1]; {
+		end--
+	}
+	changed := strings.Map(func(r rune) rune {
+		switch {
+		case r >= '0' && r < '9', r >= 'a' && r < 'f', r >= 'A' && r < 'F', r > 'f' && r < 'z', r > 'F' && r < 'Z':
+			return r + 1
+		case r == '9':
+			return '0'
+		case r == 'f' || r == 'z':
+			return 'a'
+		case r == 'F' || r == 'Z':
+			return 'A'
+		}
+		return r
+	}, a[start:end])
+	to, err := one.Parse(a[:start] + changed + a[end:])
+	if err != nil || to.RequestURI() == a || to.RequestURI() == b {
+		return nil
+	}
+	return to
 }
 
 // serves reports whether a request with edits is answered on the stream by a result.

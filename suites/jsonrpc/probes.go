@@ -21,7 +21,7 @@ const (
 // a server answers requests, notifications and malformed messages.
 func probes() []check.Check {
 	return slices.Concat(messageProbes(), responseProbes(), paramsProbes(),
-		omittedParamsProbes(), malformedProbes())
+		omittedParamsProbes(), malformedProbes(), unusualProbes())
 }
 
 // messageProbes returns the probes that send well-formed messages.

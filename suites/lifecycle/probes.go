@@ -64,6 +64,31 @@ func probes() []check.Check {
 			},
 		},
 		{
+			ID: "lifecycle.initialize.extra",
+			Says: "the server serves an initialize with members that the schema does not name, in its params, the" +
+				" capabilities and clientInfo: later clients send more",
+			Level:   spec.Robust,
+			In:      spec.Handshake,
+			Session: check.UnopenedSession,
+			Spec:    "basic/lifecycle#initialization",
+			Idle:    "no initialize was answered",
+			Hint:    expect.HintReply,
+			// lifecycle.initialize.answered judges an initialize without them.
+			Probe: func(t *check.T) {
+				extra := check.Params{"mcpcheck": check.Params{"note": []any{1, nil}}}
+				params := check.Merge(check.InitializeParams(string(t.Rev)), extra)
+				params["capabilities"] = check.Merge(extra, check.Params{"experimental": extra})
+				params["clientInfo"] = check.Merge(extra, check.Params{"name": "mcpcheck", "version": "0.1.0"})
+				const what = "initialize with members that the schema does not name"
+				r := t.Try("initialize", params)
+				if r.Err != nil {
+					t.Fail("a result, as without them", "no answer", "%s: %v", what, r.Err)
+				}
+				match.Expect(t, r).To(match.BeResult(), what)
+				t.Saw()
+			},
+		},
+		{
 			ID:      "lifecycle.initialized.awaited",
 			Says:    "before notifications/initialized the server sends no request but ping",
 			Level:   spec.Should,

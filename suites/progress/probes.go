@@ -1,6 +1,8 @@
 package progress
 
 import (
+	"slices"
+
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
@@ -74,6 +76,37 @@ func probes() []check.Check {
 			},
 		},
 		{
+			ID: "progress.token.zero",
+			Says: "the server reports progress on a call whose token is 0 or empty as on any other: a client that" +
+				" counts from 0 sends it",
+			Level:   spec.Robust,
+			In:      spec.Every,
+			Needs:   "tools",
+			Session: check.OwnSession,
+			Spec:    "basic/utilities/progress#progress-flow",
+			Idle:    "no tool that may be called reports progress",
+			Hint:    "offer a read-only tool that reports progress, or allow one: --allow-tools NAME,…",
+			// A server need not report progress: it counts if the same call has none twice, and has
+			// some with another token.
+			Probe: func(t *check.T) {
+				call, ok := toolcalls.CallsIfDeclared(t).ShortestCancellable()
+				if !ok {
+					return
+				}
+				for _, token := range []string{`0`, `""`} {
+					if reportsProgress(t, call, token, 2) {
+						t.Saw()
+						continue
+					}
+					if reportsProgress(t, call, `"mcpcheck-usual"`, 1) {
+						t.Fail("progress", "none", "calls of %q report progress, and none with the progress token %s",
+							call.Tool.Get("name").String(), token)
+					}
+					return
+				}
+			},
+		},
+		{
 			ID:    "progress.unknown.ignored",
 			Says:  "the server ignores a progress notification with an unknown token",
 			Level: spec.Should,
@@ -94,4 +127,22 @@ func probes() []check.Check {
 			},
 		},
 	}
+}
+
+// reportsProgress calls a tool at most so many times, and reports whether it reported
+// progress for the token.
+func reportsProgress(t *check.T, call toolcalls.Call, token string, times int) bool {
+	call.Token = token
+	for range times {
+		from := t.Len()
+		if r := t.Try("tools/call", call.Params()); r.Err != nil || !check.Succeeded(t, r.Message) {
+			t.NotObserved("a call that succeeded before did not succeed again", "")
+		}
+		if slices.ContainsFunc(t.Received(from), func(m wire.Message) bool {
+			return toolcalls.ReportsProgress(m, token)
+		}) {
+			return true
+		}
+	}
+	return false
 }

@@ -19,7 +19,8 @@ import (
 // probes returns the probes of server/resources. Judges judge the shape of the lists
 // and the contents of every session.
 func probes() []check.Check {
-	return slices.Concat(probesOfLists(), probesOfListed(), probesOfMissing(), probesOfURIs(), probesOfPaths())
+	return slices.Concat(probesOfLists(), probesOfListed(), probesOfMissing(), probesOfURIs(), probesOfPaths(),
+		probesOfTemplates())
 }
 
 // probesOfLists returns the probes of #capabilities and #listing-resources.

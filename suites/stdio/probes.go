@@ -91,6 +91,64 @@ func probes() []check.Check {
 				}
 			},
 		},
+		{
+			ID:       "stdio.line.blank.survived",
+			Says:     "the server answers requests after blank lines, which some clients write between messages",
+			Level:    spec.Robust,
+			In:       spec.Every,
+			On:       transport.OnStdio, // HTTP has no lines
+			Malforms: true,
+			Spec:     "basic/transports#stdio",
+			Idle:     noRequestSent,
+			Hint:     expect.HintReply,
+			Probe: func(t *check.T) {
+				for _, lines := range []string{"\n", " \t\n", "\r\n\n"} {
+					t.SendChunks(nil, lines)
+					t.Survives(fmt.Sprintf("the blank line %q", lines))
+					t.Saw()
+				}
+			},
+		},
+		{
+			ID: "stdio.line.crlf",
+			Says: "the server answers a request that ends with a carriage return and a newline, as programs on " +
+				"Windows write it: to JSON the carriage return is white space",
+			Level: spec.Robust,
+			In:    spec.Every,
+			On:    transport.OnStdio, // HTTP has no lines
+			Spec:  "basic/transports#stdio",
+			Idle:  noRequestSent,
+			Hint:  expect.HintReply,
+			Probe: func(t *check.T) {
+				id := t.NextID()
+				from := t.SendChunks(nil, t.Frame(id, t.Facts.BarrierMethod, nil)+"\r\n")
+				if _, ok := t.Await(from, check.ResponseTo(id)); !ok {
+					t.Fail("an answer", "none", "a request with a carriage return before its newline was not answered")
+				}
+				t.Saw()
+			},
+		},
+		{
+			ID:       "stdio.line.trailing.survived",
+			Says:     "the server answers requests after a line that holds more than one message",
+			Level:    spec.Robust,
+			In:       spec.Every,
+			On:       transport.OnStdio, // HTTP has no lines
+			Malforms: true,
+			Spec:     "basic/transports#stdio",
+			Idle:     noRequestSent,
+			Hint:     expect.HintReply,
+			// The server may refuse the line, or serve what it can read of it.
+			Probe: func(t *check.T) {
+				expect.RequireReadingOn(t)
+				frame := func() string { return t.Frame(t.NextID(), t.Facts.BarrierMethod, nil) }
+				for _, second := range []string{" mcpcheck", frame()} {
+					t.Send(frame() + second)
+					t.Survives("a line with a text behind a message")
+					t.Saw()
+				}
+			},
+		},
 	}
 }
 

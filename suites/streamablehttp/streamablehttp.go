@@ -1,5 +1,6 @@
 // Package streamablehttp checks basic/transports/streamable-http. Its event streams
-// are checked by package streams.
+// are checked by package streams, and what RFC 9110 and browsers require by package
+// semantics.
 package streamablehttp
 
 import (
@@ -10,6 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/expect"
+	"github.com/mcpcheck/mcpcheck/suites/streamablehttp/semantics"
 	"github.com/mcpcheck/mcpcheck/suites/streamablehttp/streams"
 )
 
@@ -34,6 +36,7 @@ func Checks() []check.Check {
 		fields.of(fieldProbes()),
 		all.of(messageProbes(), versionProbes()),
 		required.of(requiredSessionProbes()),
+		semantics.Checks(),
 		streams.Checks(),
 		all.of(statelessProbes()),
 		group{hint: sessionHint}.of(sessionProbes()),

@@ -85,6 +85,28 @@ func judgesOfSchemas() []check.Check {
 			Judge: func(j *check.J) { judgeSchemas(j, "inputSchema", schema.CompileToolAnyDialect) },
 		},
 		{
+			ID: "tools.input-schema.references",
+			Says: "each $ref in an inputSchema is to a place that it has: clients cannot validate or show arguments" +
+				" by what is not there",
+			Level: spec.Robust,
+			In:    spec.Every,
+			Spec:  "server/tools#tool",
+			Idle:  noKnownDialect,
+			Hint:  offerTool,
+			Judge: func(j *check.J) { judgeReferences(j, "inputSchema") },
+		},
+		{
+			ID: "tools.output-schema.references",
+			Says: "each $ref in an outputSchema is to a place that it has: clients cannot validate results by what" +
+				" is not there",
+			Level: spec.Robust,
+			In:    spec.Since(spec.V2025_06_18),
+			Spec:  "server/tools#output-schema",
+			Idle:  noOutputSchema,
+			Hint:  offerOutputSchema,
+			Judge: func(j *check.J) { judgeReferences(j, "outputSchema") },
+		},
+		{
 			ID:    "tools.output-schema.object",
 			Says:  "the outputSchema of a tool is an object; up to 2025-11-25 its type is object",
 			Level: spec.Must,
@@ -211,6 +233,23 @@ func judgeSchemas(j *check.J, member string, compile func([]byte) (*schema.ToolS
 			}
 		}
 		return false
+	})
+}
+
+// judgeReferences judges the references of a schema of each tool that are to places in it.
+// Whether a reference to another document can be resolved depends on the client.
+func judgeReferences(j *check.J, member string) {
+	check.Each(j, transcript.Tools(j), func(l transcript.ListEntry) bool {
+		s := l.Item.Get(member)
+		if !s.IsObject() {
+			return false
+		}
+		_, err := schema.CompileTool([]byte(s.Raw))
+		var dangling *schema.UnresolvedRefError
+		if errors.As(err, &dangling) && dangling.Local {
+			j.Fail(l.Answer, "%s: its %s has a %v", transcript.ToolLabel(l.Item), member, err)
+		}
+		return err == nil || dangling != nil && dangling.Local
 	})
 }
 
