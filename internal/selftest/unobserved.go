@@ -42,6 +42,8 @@ var unobserved = []string{
 
 	"http-sse.hosted.post",           // without handshake revisions it has no HTTP+SSE
 	"http-sse.refused.survived",      // over HTTP+SSE it refuses by a message, not by a status
+	"streamable-http.cors.fields",    // it allows no pages of other sites
+	"streamable-http.cors.session",   // likewise
 	"streamable-http.refusal.status", // without sessions it accepts every notification
 	"streamable-http.stream.retry",   // only the variant with streams alone has clients poll
 }

@@ -50,8 +50,6 @@ func streamableSemantics() []Fault {
 			})),
 		newFault("answers-with-201", "answers tools/list with status 201", "streamable-http.answer.status",
 			replaceStatus(posts(isMessage(wire.Request, "tools/list")), http.StatusOK, http.StatusCreated)),
-		newFault("allow-missing", "answers status 405 without the field Allow", "streamable-http.refusal.allow",
-			onHeader(anyHTTP, func(h http.Header) { h.Del("Allow") })),
 	}
 }
 

@@ -1,6 +1,8 @@
 package lifecycle
 
 import (
+	"net/http"
+
 	"github.com/mcpcheck/mcpcheck/internal/match"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
@@ -81,6 +83,9 @@ func probes() []check.Check {
 				params["clientInfo"] = check.Merge(extra, check.Params{"name": "mcpcheck", "version": "0.1.0"})
 				const what = "initialize with members that the schema does not name"
 				r := t.Try("initialize", params)
+				if posting.RefusalStatus(r.Err) == http.StatusNotFound {
+					return // it takes it for a message of a session that has ended
+				}
 				if r.Err != nil {
 					t.Fail("a result, as without them", "no answer", "%s: %v", what, r.Err)
 				}
