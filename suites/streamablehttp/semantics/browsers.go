@@ -74,8 +74,12 @@ func browserProbes() []check.Check {
 			Probe: func(t *check.T) {
 				x, err := t.HTTP().TryPost(posting.InitializeFrame(t), fromPage(t), check.Without(posting.SessionField),
 					check.Without(posting.VersionField))
-				if err != nil || !posting.IsServed(t, x) || x.Header.Get(posting.SessionField) == "" ||
-					!isAllowed(x.Header) {
+				if err != nil || !posting.IsServed(t, x) || x.Header.Get(posting.SessionField) == "" {
+					return
+				}
+				opened := posting.RawSession{T: t, ID: x.Header.Get(posting.SessionField)}
+				defer opened.End()
+				if !isAllowed(x.Header) {
 					return
 				}
 				exposed := tokens(x.Header, exposedFields)
