@@ -217,27 +217,6 @@ func answerSecondGet(answer func(w http.ResponseWriter)) editOptions {
 	})
 }
 
-// atRefusal has a handler answer the requests that the reference refuses.
-func atRefusal(answer func(w http.ResponseWriter)) editOptions {
-	return func(o *server.Options) {
-		o.HTTP.Middleware = func(next http.Handler) http.Handler {
-			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.Method != http.MethodPost {
-					next.ServeHTTP(w, r)
-					return
-				}
-				got := httptest.NewRecorder()
-				if next.ServeHTTP(got, r); got.Code >= http.StatusBadRequest {
-					answer(w)
-					return
-				}
-				w.WriteHeader(got.Code)
-				_, _ = w.Write(got.Body.Bytes())
-			})
-		}
-	}
-}
-
 // hasNoTextAsName reports whether the name in the params is no text.
 func hasNoTextAsName(r *server.Request) bool {
 	name, named := r.Params["name"]
@@ -277,7 +256,6 @@ var reactions = []struct {
 	{"official.tasks.notifications", transport.Stdio, spec.V2026_07_28,
 		editText(isAny, `"taskIds":\[[^]]*\]`, `"taskIds":[]`),
 		reports.NotObserved, "accepts no subscription to tasks"},
-	{"http-sse.clients.ended", transport.SSE, spec.V2024_11_05, atRefusal(dropConnection), reports.Pass, ""},
 	{"streamable-http.change.once", transport.HTTP, spec.V2025_11_25, answerSecondGet(dropConnection),
 		reports.NotObserved, "a second stream was not opened"},
 	{"streamable-http.change.once", transport.HTTP, spec.V2025_11_25,
