@@ -54,7 +54,6 @@ func unusualProbes() []check.Check {
 			In:       spec.Every,
 			Spec:     "basic/index#messages",
 			Malforms: true,
-			Session:  check.OwnSession,
 			Idle:     noMalformedSent,
 			Hint:     expect.HintReply,
 			// How the server answers such messages judges jsonrpc.request.invalid.
@@ -67,7 +66,6 @@ func unusualProbes() []check.Check {
 			In:       spec.Every,
 			Spec:     "basic/index#messages",
 			Malforms: true,
-			Session:  check.OwnSession,
 			Idle:     noMalformedSent,
 			Hint:     expect.HintReply,
 			Probe:    func(t *check.T) { expectSurvival(t, withInvalidIDs(t)...) },
@@ -79,7 +77,6 @@ func unusualProbes() []check.Check {
 			In:       spec.Every,
 			Spec:     "basic/index#messages",
 			Malforms: true,
-			Session:  check.OwnSession,
 			Idle:     noMalformedSent,
 			Hint:     expect.HintReply,
 			Probe:    func(t *check.T) { expectSurvival(t, withInvalidParams(t)...) },
@@ -91,7 +88,6 @@ func unusualProbes() []check.Check {
 			In:       spec.Every,
 			Spec:     "basic/index#messages",
 			Malforms: true,
-			Session:  check.OwnSession,
 			Idle:     noMalformedSent,
 			Hint:     expect.HintReply,
 			Probe: func(t *check.T) {
@@ -107,7 +103,6 @@ func unusualProbes() []check.Check {
 			In:       spec.Every,
 			Spec:     "basic/transports",
 			Malforms: true,
-			Session:  check.OwnSession,
 			Idle:     noMalformedSent,
 			Hint:     expect.HintReply,
 			// The server may refuse such a message, or replace what it cannot read.

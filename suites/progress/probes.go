@@ -79,13 +79,12 @@ func probes() []check.Check {
 			ID: "progress.token.zero",
 			Says: "the server reports progress on a call whose token is 0 or empty as on any other: a client that" +
 				" counts from 0 sends it",
-			Level:   spec.Robust,
-			In:      spec.Every,
-			Needs:   "tools",
-			Session: check.OwnSession,
-			Spec:    "basic/utilities/progress#progress-flow",
-			Idle:    "no tool that may be called reports progress",
-			Hint:    "offer a read-only tool that reports progress, or allow one: --allow-tools NAME,…",
+			Level: spec.Robust,
+			In:    spec.Every,
+			Needs: "tools",
+			Spec:  "basic/utilities/progress#progress-flow",
+			Idle:  "no tool that may be called reports progress",
+			Hint:  "offer a read-only tool that reports progress, or allow one: --allow-tools NAME,…",
 			// A server need not report progress: it counts if the same call has none twice, and has
 			// some with another token.
 			Probe: func(t *check.T) {
