@@ -77,7 +77,8 @@ func (x *serverEnd) notes() []string {
 
 // confirm finds out whether the message that the server ended on ends it again: alone in
 // a new instance, with the body, or with all messages of the session. It returns the end
-// that counts, nil if the server does not end again, and the outcome that counts.
+// that counts, nil if the server does not end again, and the outcome that counts. An end
+// in a repetition is not counted as a further one.
 func confirm(ctx context.Context, c Check, env Env, first *serverEnd, was Outcome) (*serverEnd, Outcome) {
 	was.EndedOn = first.Methods()
 	if first.IsSilence() {
@@ -87,7 +88,6 @@ func confirm(ctx context.Context, c Check, env Env, first *serverEnd, was Outcom
 	env.Pool.ClearCache() // computed in the session that ended
 	was.Notes = append(was.Notes, first.notes()...)
 	if alone := first.Isolate(ctx, env.Pool, env.chargedTo); alone != nil {
-		env.Pool.CountExit()
 		return &serverEnd{alone, true}, was
 	}
 	if first.Alone && !first.chargeable {
@@ -95,7 +95,6 @@ func confirm(ctx context.Context, c Check, env Env, first *serverEnd, was Outcom
 	}
 	out, _, again := run(ctx, c, env)
 	if again != nil {
-		env.Pool.CountExit()
 		env.Pool.ClearCache()
 		out.EndedOn = again.Methods()
 		out.Notes = append(out.Notes, again.notes()...)
@@ -103,7 +102,6 @@ func confirm(ctx context.Context, c Check, env Env, first *serverEnd, was Outcom
 		return again, out
 	}
 	if replayed := first.Replay(ctx, env.Pool); replayed != nil {
-		env.Pool.CountExit()
 		if !first.chargeable {
 			out = was
 		}
