@@ -54,6 +54,7 @@ func unusualProbes() []check.Check {
 			In:       spec.Every,
 			Spec:     "basic/index#messages",
 			Malforms: true,
+			Session:  check.OwnSession,
 			Idle:     noMalformedSent,
 			Hint:     expect.HintReply,
 			// How the server answers such messages judges jsonrpc.request.invalid.
@@ -66,6 +67,7 @@ func unusualProbes() []check.Check {
 			In:       spec.Every,
 			Spec:     "basic/index#messages",
 			Malforms: true,
+			Session:  check.OwnSession,
 			Idle:     noMalformedSent,
 			Hint:     expect.HintReply,
 			Probe:    func(t *check.T) { expectSurvival(t, withInvalidIDs(t)...) },
@@ -77,6 +79,7 @@ func unusualProbes() []check.Check {
 			In:       spec.Every,
 			Spec:     "basic/index#messages",
 			Malforms: true,
+			Session:  check.OwnSession,
 			Idle:     noMalformedSent,
 			Hint:     expect.HintReply,
 			Probe:    func(t *check.T) { expectSurvival(t, withInvalidParams(t)...) },
@@ -88,6 +91,7 @@ func unusualProbes() []check.Check {
 			In:       spec.Every,
 			Spec:     "basic/index#messages",
 			Malforms: true,
+			Session:  check.OwnSession,
 			Idle:     noMalformedSent,
 			Hint:     expect.HintReply,
 			Probe: func(t *check.T) {
@@ -103,6 +107,7 @@ func unusualProbes() []check.Check {
 			In:       spec.Every,
 			Spec:     "basic/transports",
 			Malforms: true,
+			Session:  check.OwnSession,
 			Idle:     noMalformedSent,
 			Hint:     expect.HintReply,
 			// The server may refuse such a message, or replace what it cannot read.
