@@ -333,9 +333,15 @@ print(*(seen[k] for k in ("tests", "failures", "errors", "skipped")))
 			}
 			c[o.Verdict]++
 		}
+		failures := 0 // one of each cause; its other outcomes are skipped
+		for _, cause := range run.Causes() {
+			if cause.Verdict == Fail && !cause.Baselined {
+				failures++
+			}
+		}
 		extra := len(run.Findings) + len(run.Baseline)
-		want := fmt.Sprintf("%d %d %d %d\n", len(run.Outcomes)+extra, c[Fail]+extra, c[Broken]+c[NotRun],
-			c[NotApplicable]+c[NotObserved]+excused)
+		want := fmt.Sprintf("%d %d %d %d\n", len(run.Outcomes)+extra, failures+extra, c[Broken]+c[NotRun],
+			c[NotApplicable]+c[NotObserved]+excused+c[Fail]-failures)
 		if len(run.Outcomes) == 0 {
 			want = "1 0 1 0\n"
 		}
