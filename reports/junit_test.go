@@ -284,6 +284,32 @@ func TestJUnitTranscriptIsBounded(t *testing.T) {
 	}
 }
 
+// junitCounts returns the numbers of tests, failures, errors and skipped tests that
+// the report of the run must have.
+func junitCounts(run *Run) string {
+	if len(run.Outcomes) == 0 {
+		return "1 0 1 0\n"
+	}
+	c := map[Verdict]int{}
+	excused := 0
+	for _, o := range run.Outcomes {
+		if o.Baselined != "" {
+			excused++
+			continue
+		}
+		c[o.Verdict]++
+	}
+	failures := 0 // one of each cause; its other outcomes are skipped
+	for _, cause := range run.Causes() {
+		if cause.Verdict == Fail && !cause.Baselined {
+			failures++
+		}
+	}
+	extra := len(run.Findings) + len(run.Baseline)
+	return fmt.Sprintf("%d %d %d %d\n", len(run.Outcomes)+extra, failures+extra, c[Broken]+c[NotRun],
+		c[NotApplicable]+c[NotObserved]+excused+c[Fail]-failures)
+}
+
 // A third-party consumer, the PyPI package junitparser, reads the same numbers.
 // Where MCPCHECK_JUNIT_XSD names the junit-10.xsd of the Jenkins xUnit plugin,
 // the package xmlschema validates the report against it.
@@ -324,27 +350,7 @@ print(*(seen[k] for k in ("tests", "failures", "errors", "skipped")))
 			t.Errorf("%s: %v\n%s", name, err, out)
 			continue
 		}
-		c := map[Verdict]int{}
-		excused := 0
-		for _, o := range run.Outcomes {
-			if o.Baselined != "" {
-				excused++
-				continue
-			}
-			c[o.Verdict]++
-		}
-		failures := 0 // one of each cause; its other outcomes are skipped
-		for _, cause := range run.Causes() {
-			if cause.Verdict == Fail && !cause.Baselined {
-				failures++
-			}
-		}
-		extra := len(run.Findings) + len(run.Baseline)
-		want := fmt.Sprintf("%d %d %d %d\n", len(run.Outcomes)+extra, failures+extra, c[Broken]+c[NotRun],
-			c[NotApplicable]+c[NotObserved]+excused+c[Fail]-failures)
-		if len(run.Outcomes) == 0 {
-			want = "1 0 1 0\n"
-		}
+		want := junitCounts(run)
 		if string(out) != want {
 			t.Errorf("%s: junitparser counts %q, want %q", name, out, want)
 		}
