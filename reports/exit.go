@@ -31,10 +31,10 @@ const (
 //     or a finding of the fuzzer; with strict "warn" or "all" a warn that is not
 //     excused; with "all" a not-observed.
 //   - 3: nothing was judged: no outcome is a pass, warn or fail and the fuzzer
-//     executed no plan; or what was not run does not follow from a fail or warn
-//     (the deadline ended the run, the target went away); or the baseline
-//     excuses a failed opening and nothing passed.
-//   - 0: what was judged conforms.
+//     executed no plan; or a check was not run, unless the baseline excuses the
+//     check that it names as the cause; or the baseline excuses a failed opening
+//     and nothing passed.
+//   - 0: what was judged shows no violation.
 func ExitCode(run *Run, strict string) int {
 	t := tallyOf(run)
 	violations := t.failed()
@@ -53,12 +53,28 @@ func ExitCode(run *Run, strict string) int {
 		return ExitFails
 	case t.of[Pass]+t.of[Fail]+t.of[Warn]+run.Plans == 0:
 		return ExitNotJudged
-	case run.Ended == Deadline && t.of[NotRun] > 0:
-		return ExitNotJudged
-	case t.of[NotRun] > 0 && (t.of[Fail]+t.of[Warn] == 0 || t.of[Pass] == 0):
+	case t.of[NotRun] > 0 && (t.of[Pass] == 0 || countUnexplained(run) > 0):
 		return ExitNotJudged
 	}
 	return ExitConforms
+}
+
+// countUnexplained counts the outcomes that were not run and whose cause is no check
+// that the baseline excuses.
+func countUnexplained(run *Run) int {
+	excused := make(map[string]bool)
+	for _, o := range run.Outcomes {
+		if o.isExcused() {
+			excused[o.ID] = true
+		}
+	}
+	n := 0
+	for _, o := range run.Outcomes {
+		if o.Verdict == NotRun && !excused[o.Cause] {
+			n++
+		}
+	}
+	return n
 }
 
 // A tally counts the outcomes of a run by verdict.
@@ -93,7 +109,7 @@ func headline(run *Run) string {
 		if run.Plans > 0 && len(run.Outcomes) == 0 {
 			return "nothing found"
 		}
-		return "conforms"
+		return "no violation found"
 	case ExitFails:
 		switch {
 		case tallyOf(run).failed() > 0:
@@ -107,6 +123,9 @@ func headline(run *Run) string {
 	case ExitNotJudged:
 		if run.Ended == Deadline {
 			return "not fully judged: the deadline ended the run"
+		}
+		if judged, _ := countExercised(run); judged > 0 {
+			return "not fully judged"
 		}
 		return "not judged"
 	case ExitBroken:
@@ -141,13 +160,32 @@ func summarizeCounts(run *Run) string {
 	addChecks(Warn, t.warned(), "check warns", "checks warn")
 	add(t.excused[Fail]+t.excused[Warn], "excused by the baseline", "excused by the baseline")
 	add(t.of[NotRun], "not run", "not run")
-	add(t.of[Pass], "pass", "passes")
-	add(t.of[NotObserved], "not observed", "not observed")
+	if exercised, applicable := countExercised(run); applicable > 0 {
+		parts = append(parts, fmt.Sprintf("%s of %s exercised", formatInt(exercised),
+			plural(applicable, "applicable check", "applicable checks")))
+	}
 	add(run.Plans, "plan executed", "plans executed")
 	if len(parts) == 0 {
 		return "no check has a verdict"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// countExercised counts the checks that passed, warned or failed at a revision, and
+// those that are applicable at one.
+func countExercised(run *Run) (exercised, applicable int) {
+	all := make(map[string]bool)
+	for _, o := range run.Outcomes {
+		if o.Verdict != NotApplicable {
+			all[o.ID] = all[o.ID] || o.Verdict == Pass || o.Verdict == Warn || o.Verdict == Fail
+		}
+	}
+	for _, was := range all {
+		if was {
+			exercised++
+		}
+	}
+	return exercised, len(all)
 }
 
 // countChecks counts the checks that have a verdict which the baseline does not

@@ -28,6 +28,7 @@ func TestExitCode(t *testing.T) {
 	ended := func(how string) func(*Run) { return func(r *Run) { r.Ended = how } }
 	stale := func(r *Run) { r.Baseline = []BaselineProblem{{}} }
 	found := func(r *Run) { r.Findings = []Finding{{}} }
+	caused := func(r *Run) { r.Outcomes[len(r.Outcomes)-1].Cause = string(Fail) }
 	fuzzed := func(r *Run) { r.Plans = 10 }
 	unexcused := func(r *Run) { r.Outcomes = append(r.Outcomes, Outcome{Verdict: Fail}) }
 	for _, c := range []struct {
@@ -47,8 +48,9 @@ func TestExitCode(t *testing.T) {
 		{"only not-run", runWith(NotRun), 3, 3, 3},
 		{"not-run after a failed opening", runWith(Fail, NotRun), 1, 1, 1},
 		{"not-run without a fail", runWith(Pass, NotRun), 3, 3, 3},
-		{"not-run after a warn", runWith(Pass, Warn, NotRun), 0, 1, 1},
-		{"not-run after an excused fail", excuse(runWith(Pass, Fail, NotRun)), 0, 0, 0},
+		{"not-run after a warn", runWith(Pass, Warn, NotRun), 3, 1, 1},
+		{"not-run after an excused fail", change(excuse(runWith(Pass, Fail, NotRun)), caused), 0, 0, 0},
+		{"not-run beside an excused fail", excuse(runWith(Pass, Fail, NotRun)), 3, 3, 3},
 		{"an excused opening, nothing passed", excuse(runWith(Fail, NotRun)), 3, 3, 3},
 		{"excused fail", excuse(runWith(Pass, Fail)), 0, 0, 0},
 		{"excused fail alone", excuse(runWith(Fail)), 0, 0, 0},
@@ -85,9 +87,10 @@ func TestConclusion(t *testing.T) {
 		run  *Run
 		want []string
 	}{
-		{fails, []string{"does not conform", "1 check fails (2 verdicts", "1 pass"}},
+		{fails, []string{"does not conform", "1 check fails (2 verdicts", "2 of 2 applicable checks exercised"}},
 		{&Run{Exit: 0, Outcomes: []Outcome{{Verdict: Pass}, {Verdict: Warn}, {Verdict: Fail, Baselined: "x"}}},
-			[]string{"conforms", "1 pass", "1 check warns", "1 excused by the baseline"}},
+			[]string{"no violation found", "1 of 1 applicable check exercised", "1 check warns",
+				"1 excused by the baseline"}},
 		{&Run{Exit: 1, Outcomes: []Outcome{{Verdict: Warn}}}, []string{"does not conform strictly", "1 check warns"}},
 		{&Run{Exit: 1, Baseline: []BaselineProblem{{}}},
 			[]string{"the baseline is out of date", "1 wrong baseline entry"}},
@@ -95,6 +98,8 @@ func TestConclusion(t *testing.T) {
 			[]string{"bugs found", "2 fuzzer findings", "1,000 plans"}},
 		{&Run{Exit: 0, Plans: 7}, []string{"nothing found"}},
 		{&Run{Exit: 3}, []string{"not judged", "no check has a verdict"}},
+		{&Run{Exit: 3, Outcomes: []Outcome{{ID: "a", Verdict: Pass}, {ID: "b", Verdict: NotRun}}},
+			[]string{"not fully judged", "1 not run", "1 of 2 applicable checks exercised"}},
 		{&Run{Exit: 3, Ended: Deadline}, []string{"not fully judged", "deadline"}},
 		{&Run{Exit: 4, Outcomes: []Outcome{{Verdict: Broken}}},
 			[]string{"internal error of mcpcheck", "1 check broken"}},

@@ -21,8 +21,8 @@ func TestExitCodesOfRuns(t *testing.T) {
 	stale := tempFile(t, "stale.yaml", "- {check: jsonrpc.id.types, reason: was broken once}\n")
 	quick := argv("--timeout 300ms --start-timeout 2s")
 	testExitCodes(t, map[string]exitCase{
-		"conforms":   {argv("server", referenceProcess("")), 0, "conforms"},
-		"in process": {argv("server --reference"), 0, "conforms"},
+		"conforms":   {argv("server", referenceProcess("")), 0, "no violation found"},
+		"in process": {argv("server --reference"), 0, "no violation found"},
 		"fails": {argv("server --spec 2025-06-18", referenceProcess("no-jsonrpc-member")), 1,
 			"jsonrpc.version"},
 		"fault in process": {argv("server --spec 2025-11-25 --only jsonrpc --reference=no-jsonrpc-member"),
@@ -36,7 +36,7 @@ func TestExitCodesOfRuns(t *testing.T) {
 		"warns strictly": {argv("server --spec 2025-11-25 --only jsonrpc --strict",
 			referenceProcess("parse-error-silent")), 1, "jsonrpc.parse-error"},
 		"not observed, strictly": {argv("server --spec 2026-07-28 --only jsonrpc --strict=all",
-			referenceProcess("")), 1, "not observed"},
+			referenceProcess("")), 1, "exercised"},
 		"not startable": {argv("server -- no-such-program-here"), 3, "no-such-program-here"},
 		"ends at once":  {argv("server -- true"), 3, "ended before"},
 		"answers method not found only": {argv("server", quick, peerProcess("peer-not-found")), 1,
@@ -88,7 +88,7 @@ func TestExitCodesOfUsage(t *testing.T) {
 func TestExitCodesOfProfiles(t *testing.T) {
 	testExitCodes(t, map[string]exitCase{
 		"profile": {argv("server --profile official --only official.tools,official.prompts",
-			referenceProcess(""), argv("--profile official")), 0, "conforms"},
+			referenceProcess(""), argv("--profile official")), 0, "no violation found"},
 		"missing fixture": {argv("server --profile official --only official.tools.image", referenceProcess("")), 1,
 			"the tool test_image_content is not listed"},
 		"fault of a profile": {argv(
