@@ -152,6 +152,7 @@ func sseMessages() []Fault {
 		{
 			Name: "sse-answers-twice", Does: "answers a ping in the answer to the POST, and on the stream as well",
 			CaughtBy: []string{"http-sse.message.event"},
+			Also:     map[string]string{"http-sse.session.unknown": "it answers a ping for any connection"},
 			Apply: onHTTPAnswer(allOf(atPath(ssePostPath), posts(isMessage(wire.Request, "ping"))),
 				withAnswer(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":"twice","result":{}}`)),
 		},

@@ -33,12 +33,16 @@ func sseClients() []Fault {
 		{
 			Name: "sse-one-client", Does: "takes every request with a string id for one of the newest connection",
 			CaughtBy: []string{"http-sse.clients.apart"},
-			Also:     map[string]string{"http-sse.clients.ended": "an ended connection is not the newest either"},
-			Apply:    redirectPosts(hasStringID, newest),
+			Also: map[string]string{
+				"http-sse.clients.ended":   "an ended connection is not the newest either",
+				"http-sse.session.unknown": "an unknown connection is not the newest either",
+			},
+			Apply: redirectPosts(hasStringID, newest),
 		},
 		{
 			Name: "sse-ended-session-taken-over", Does: "takes a message for an ended connection for one of the newest",
 			CaughtBy: []string{"http-sse.clients.ended"},
+			Also:     map[string]string{"http-sse.session.unknown": "an unknown connection is not open either"},
 			Apply:    redirectPosts(anyHTTP, newestForEnded),
 		},
 	}

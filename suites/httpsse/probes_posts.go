@@ -152,10 +152,11 @@ func refusalProbes() []check.Check {
 			// The endpoint has the form of those of the server. No clause states which status
 			// refuses a message.
 			Probe: func(t *check.T) {
-				c, other := openConnection(t), openConnection(t)
+				c := openConnection(t)
 				defer c.stream.Close()
-				defer other.stream.Close()
 				c.initialize()
+				other := openConnection(t)
+				defer other.stream.Close()
 				unknown := unknownEndpoint(c.endpoint, other.endpoint)
 				if unknown == nil {
 					return
