@@ -79,7 +79,9 @@ func newPage(run *Run) pageView {
 	}
 	p.Title = firstNonEmpty(p.Name, p.Command, "a target") + ": " + headline(run)
 	for _, n := range run.Notes {
-		p.Notes = append(p.Notes, oneLine(n, detailLimit))
+		for line := range strings.SplitSeq(n, "\n") {
+			p.Notes = append(p.Notes, oneLine(line, detailLimit))
+		}
 	}
 	for _, b := range run.Baseline {
 		p.Baseline = append(p.Baseline, baselineView{

@@ -56,6 +56,17 @@ func (l *Live) Outcome(o Outcome) {
 	}
 }
 
+// Notice shows a line that is no outcome.
+func (l *Live) Notice(text string) {
+	if l.o.Quiet {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.clearStatus()
+	fmt.Fprintln(l.w, oneLine(text, detailLimit))
+}
+
 // Close ends the last revision and removes the status line.
 func (l *Live) Close() {
 	l.mu.Lock()

@@ -40,8 +40,10 @@ func WriteSummary(w io.Writer, run *Run, o TextOptions) error {
 		p.problems(problemsOf(run, true), "  (in the baseline)")
 		p.unjudged("Not run", unjudgedOf(run, NotRun))
 		p.unjudged("Not observed", unjudgedOf(run, NotObserved))
+	}
+	if !o.Quiet || run.Exit == ExitNotJudged { // the notes say why nothing was judged
 		for _, n := range run.Notes {
-			p.paragraph("", "note: "+oneLine(n, detailLimit))
+			p.note(n)
 		}
 	}
 	p.conclusion(run)
@@ -49,6 +51,15 @@ func WriteSummary(w io.Writer, run *Run, o TextOptions) error {
 		return fmt.Errorf("write summary: %w", err)
 	}
 	return nil
+}
+
+// note writes a note; its further lines quote what the target wrote.
+func (p printer) note(n string) {
+	label := "note: "
+	for line := range strings.SplitSeq(n, "\n") {
+		p.paragraph(label, oneLine(line, detailLimit))
+		label = ""
+	}
 }
 
 type printer struct {

@@ -191,25 +191,3 @@ func explainClauses(w io.Writer, row fixtures.Row, in spec.Set) {
 
 // checksHint is the hint for an id that is similar to none.
 const checksHint = "mcpcheck list shows the checks"
-
-// suggest returns a hint for an unknown name: the known name that shares most
-// with it, or otherwise where the known names are listed.
-func suggest(name string, known []string, otherwise string) string {
-	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '.' || r == '-' })
-	best, bestScore := "", 0
-	for _, k := range known {
-		score := 0
-		for _, p := range parts {
-			if len(p) > 3 && strings.Contains(k, p) {
-				score += len(p)
-			}
-		}
-		if score > bestScore {
-			best, bestScore = k, score
-		}
-	}
-	if best == "" {
-		return otherwise
-	}
-	return fmt.Sprintf("did you mean %s?", best)
-}

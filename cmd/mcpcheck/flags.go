@@ -210,7 +210,7 @@ func (f *flags) selectChecks(role wire.Role) ([]spec.Revision, []check.Check, er
 	all := catalog.Of(role, catalog.Checks())
 	checks, err := catalog.Select(all, f.only, f.skip)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, explainUnmatched(err)
 	}
 	if checks = catalog.InProfile(f.profile, checks); len(checks) == 0 && len(f.only) > 0 {
 		return nil, nil, fmt.Errorf("--only %s selects only checks that need --profile %s",

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -90,6 +91,9 @@ func (f *flags) httpTarget(args []string, dash int) (*httpTarget, error) {
 	return &httpTarget{endpoint: endpoint, kind: kind, command: command}, err
 }
 
+// hostAndPort matches what is a URL but for its scheme.
+var hostAndPort = regexp.MustCompile(`^(localhost(:\d+)?|[\w.-]+:\d+|\[[0-9a-f:]+\](:\d+)?)(/.*)?$`)
+
 // address returns the URL of the target, "" where the arguments name none, and
 // the command that starts the server there.
 func (f *flags) address(args []string, dash int) (address string, command []string, err error) {
@@ -102,8 +106,12 @@ func (f *flags) address(args []string, dash int) (address string, command []stri
 				"to start a command that serves there, use --url %s -- CMD", args[1], args[0])
 		}
 		return args[0], nil, nil
+	case f.url == "" && len(args) > 0 && dash != 0 && hostAndPort.MatchString(args[0]):
+		return "", nil, fmt.Errorf("%s is no command and no URL; did you mean http://%[1]s?", args[0])
 	case f.url == "":
 		return "", nil, nil
+	case !isURL(f.url):
+		return "", nil, fmt.Errorf("--url %s is no URL; did you mean http://%[1]s?", f.url)
 	case len(args) == 0:
 		return "", nil, fmt.Errorf("--url %s needs the command that starts the server after --; "+
 			"for a server that runs already, give the URL without --url", f.url)

@@ -121,15 +121,13 @@ func rootCommand() *cobra.Command {
 		// Without Args, cobra prints the help for an unknown verb and exits 0.
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return fmt.Errorf("unknown command %q; mcpcheck --help lists the commands", args[0])
+				return errUnknownCommand(cmd, args[0])
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fmt.Errorf("%w; %s --help lists the flags", err, cmd.CommandPath())
-	})
+	root.SetFlagErrorFunc(explainFlag)
 	root.SetHelpTemplate(helpTemplate)
 	cobra.AddTemplateFunc("flagUsages", flagUsages)
 	usage := strings.Replace(root.UsageTemplate(), cobraExamples, "", 1)

@@ -96,7 +96,8 @@ func testServer(cmd *cobra.Command, args []string, f *flags) error {
 	run, err := judge(cmd.Context(), target, engine.Options{
 		Checks: checks, Revisions: revisions, Allow: f.allow(), Given: f.given, Profile: f.profile,
 		Session: f.session(), Deadline: f.deadline, Seed: f.seed,
-		Confirm: f.reference == "", Progress: out.progress.Outcome, Rerun: f.rerun("server", server.words),
+		Confirm: f.reference == "", Progress: out.progress.Outcome,
+		Notice: out.progress.Notice, Rerun: f.rerun("server", server.words),
 	})
 	early := end()
 	if run != nil && note != "" {

@@ -43,6 +43,8 @@ type Options struct {
 	// Progress receives every outcome when it is known, and again if a later answer
 	// changes it.
 	Progress func(reports.Outcome)
+	// Notice receives what the user should know before the run ends; nil for nobody.
+	Notice func(text string)
 	// Rerun returns the command that runs some checks alone.
 	Rerun func(ids []string, rev spec.Revision) string
 }

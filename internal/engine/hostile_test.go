@@ -142,8 +142,6 @@ func TestEmptyPeersPassNoCheck(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]func(wire.Message) string{
 		"not found": methodNotFound,
-		"silent":    func(wire.Message) string { return "" },
-		"garbage":   func(wire.Message) string { return "hello" },
 		"empty result": func(m wire.Message) string {
 			return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID().Raw)
 		},
@@ -161,6 +159,34 @@ func TestEmptyPeersPassNoCheck(t *testing.T) {
 				t.Errorf("%s: %s was not run because of %q", name, o.ID, o.Cause)
 			}
 		}
+	}
+}
+
+// A server that answers no request shows nothing that a rule speaks of. Perhaps it is no
+// server over stdio.
+func TestPeerThatAnswersNothingIsAnError(t *testing.T) {
+	t.Parallel()
+	for name, line := range map[string]string{"silent": "", "garbage": "hello"} {
+		target := functionTarget(name, func(wire.Message) string { return line })
+		_, err := Run(t.Context(), target, Options{Session: shortDeadlines()})
+		if !errors.Is(err, ErrNoAnswer) || !strings.Contains(err.Error(), line) {
+			t.Errorf("%s: error %v, want %v", name, err, ErrNoAnswer)
+		}
+	}
+}
+
+// A server that answers other requests, but no opening, breaks the rule of the opening.
+func TestPeerThatAnswersNoOpeningFails(t *testing.T) {
+	t.Parallel()
+	target := functionTarget("no opening", func(m wire.Message) string {
+		if m.Method() != "ping" {
+			return ""
+		}
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID().Raw)
+	})
+	run := runAllChecks(t, target)
+	if fails := idsWithVerdict(run, reports.Fail); !slices.Equal(fails, []string{openingHandshake + "@2025-11-25"}) {
+		t.Errorf("failed %v", fails)
 	}
 }
 

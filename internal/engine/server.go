@@ -2,9 +2,7 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -79,109 +77,6 @@ func Run(ctx context.Context, target transport.Target, o Options) (*reports.Run,
 		return nil, err
 	}
 	return e.Judge(ctx)
-}
-
-// ErrNotStarted says that the target could not be started or ended before it sent
-// anything.
-var ErrNotStarted = errors.New("the target could not be started")
-
-// open opens one session for each revision asked for.
-func (e *serverSubject) open(ctx context.Context) error {
-	var failure error
-	answered, tried, dead, within := false, 0, 0, e.o.Session.StartTimeout
-	openings := map[spec.Revision]session.Opening{}
-	var unsent *session.NotSentError
-	// Newest handshake revision first: a server that answers nothing shows it there,
-	// and the wait for a first answer is not repeated in full.
-	for _, rev := range e.openingOrder() {
-		if e.kind == transport.SSE && rev.Facts().Stateless {
-			// basic/transports of 2026-07-28 has stdio and streamable HTTP alone.
-			openings[rev] = session.Opening{ValidAnswer: true, Reason: "the revision has no HTTP+SSE"}
-			continue
-		}
-		pool := session.NewPool(e.launcher, rev)
-		tried++
-		o, s, err := pool.OpenFirst(ctx, within)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil && answered { // the target was started, and refuses a further connection
-			openings[rev] = session.Opening{Err: err, Reason: fmt.Sprintf("no further connection was opened: %v", err)}
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("%w: %v", ErrNotStarted, err)
-		}
-		if o.StatusError != nil && o.StatusError.Status == http.StatusTooManyRequests {
-			return fmt.Errorf("which revisions the server speaks is not known, since it limits the rate of requests: "+
-				"its opening at %s was answered with %w; lift the limit for the run", rev, o.StatusError)
-		}
-		openings[rev] = o
-		switch {
-		case o.Answered || o.StatusError != nil:
-			answered = true
-			within = e.o.Session.FirstAnswerTimeout(o.Duration)
-		case errors.As(o.Err, &unsent) && !sentAnything(s):
-			dead++
-			failure = fmt.Errorf("%w: %w%s", ErrNotStarted, o.Err, stderrOf(s))
-		case s.ConnectionError() != nil && !sentAnything(s):
-			dead++
-			failure = fmt.Errorf("%w: it ended before it answered anything: %v%s", ErrNotStarted, s.ConnectionError(),
-				stderrOf(s))
-		default:
-			within = min(within, e.o.Session.Timeout)
-		}
-		if o.Spoken {
-			e.pools[rev] = pool
-			e.identify(o)
-		} else {
-			e.refusals[rev] = check.Excerpt(s.Transcript, 0, lastMessage(s))
-			s.Close()
-		}
-	}
-	if !answered && dead == tried {
-		return failure
-	}
-	e.planAll(openings)
-	e.expect()
-	return nil
-}
-
-// lastMessage returns the index of the last message of a session; -1 if there is none.
-func lastMessage(s *session.Session) int {
-	at := -1
-	for e := range s.Walk(0) {
-		at = e.Index
-	}
-	return at
-}
-
-// sentAnything reports whether the server sent a message.
-func sentAnything(s *session.Session) bool {
-	return slices.ContainsFunc(s.Entries(), func(e wire.Entry) bool { return e.From == wire.Server })
-}
-
-func stderrOf(s *session.Session) string {
-	text := strings.TrimSpace(s.Stderr())
-	if text == "" {
-		return ""
-	}
-	lines := strings.Split(text, "\n")
-	return "\nits standard error ended with:\n  " + strings.Join(lines[max(0, len(lines)-10):], "\n  ")
-}
-
-func (e *serverSubject) openingOrder() []spec.Revision {
-	order := slices.Clone(e.o.Revisions)
-	slices.SortStableFunc(order, func(a, b spec.Revision) int {
-		if x, y := a.Facts().Stateless, b.Facts().Stateless; x != y {
-			if y {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(string(b), string(a))
-	})
-	return order
 }
 
 func (e *serverSubject) identify(o session.Opening) {

@@ -222,7 +222,7 @@ func (c *Conn) explainSendError(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() == nil && !errors.Is(err, context.DeadlineExceeded) {
 		ctx, cancel := context.WithTimeout(ctx, c.Patience())
 		defer cancel()
-		if endErr := c.awaitEnd(ctx); endErr != nil {
+		if endErr := c.AwaitEnd(ctx); endErr != nil {
 			return endErr
 		}
 	}
@@ -242,9 +242,9 @@ func (c *Conn) fail(err error) {
 	c.notify()
 }
 
-// awaitEnd waits until the connection has ended and returns why; nil if the context
+// AwaitEnd waits until the connection has ended and returns why; nil if the context
 // ended first.
-func (c *Conn) awaitEnd(ctx context.Context) error {
+func (c *Conn) AwaitEnd(ctx context.Context) error {
 	for {
 		changed, endErr := c.state()
 		if endErr != nil {

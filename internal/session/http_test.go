@@ -268,7 +268,7 @@ func TestSessionEndedByTheServerIsDead(t *testing.T) {
 	if live := s.CheckLiveness(t.Context()); live == Alive {
 		t.Errorf("the session is %s", live)
 	}
-	if err := s.awaitEnd(t.Context()); err == nil || !strings.Contains(err.Error(), "no longer knows the session") {
+	if err := s.AwaitEnd(t.Context()); err == nil || !strings.Contains(err.Error(), "no longer knows the session") {
 		t.Errorf("%v", err)
 	}
 	if live := s.CheckLiveness(t.Context()); live != Dead || !s.EndedByServer() {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +46,31 @@ func (s *Session) CheckLiveness(ctx context.Context) Liveness {
 	}
 	s.noteHang()
 	return OutOfSync
+}
+
+// AnswersAnyRequest reports whether a peer that did not answer the opening answers a
+// request that it must answer at any time, or a list.
+func (s *Session) AnswersAnyRequest(ctx context.Context) bool {
+	methods := []string{"tools/list"}
+	if !s.Rev.Facts().Stateless { // there the barrier is the opening
+		methods = append(methods, s.Rev.Facts().BarrierMethod)
+	}
+	first, ids := 0, []wire.ID{}
+	for _, method := range methods {
+		id := s.NextID()
+		at, err := s.Send(ctx, wire.EncodeCall(id, method, s.AddRequestMeta(nil)))
+		if err != nil {
+			return false
+		}
+		if len(ids) == 0 {
+			first = at
+		}
+		ids = append(ids, id)
+	}
+	_, err := s.AwaitMessage(ctx, first, s.Patience(), func(m wire.Message) bool {
+		return m.IsResponse() && slices.ContainsFunc(ids, m.ID().Equal)
+	})
+	return err == nil
 }
 
 // answers reports whether the peer answers a request without params, which is not

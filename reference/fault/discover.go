@@ -15,9 +15,9 @@ import (
 func discoverFaults() []Fault {
 	return []Fault{
 		{
-			Name: "stdout-empty", Does: "writes nothing to standard output",
+			Name: "discover-silent", Does: "does not answer server/discover",
 			CaughtBy: []string{"discover.answered"},
-			Apply:    withhold(anyFrame),
+			Apply:    withhold(isResultOf("server/discover")),
 		},
 		{
 			Name: "discover-first", Does: "refuses other requests before server/discover",

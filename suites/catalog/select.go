@@ -27,6 +27,11 @@ func InProfile(profile string, checks []check.Check) []check.Check {
 	})
 }
 
+// An UnmatchedError says that a glob matches no check.
+type UnmatchedError struct{ Glob string }
+
+func (e *UnmatchedError) Error() string { return fmt.Sprintf("no check matches %q", e.Glob) }
+
 // Select returns the checks whose id matches a glob of only, if there is any,
 // and none of skip. A star matches any characters, dots included. A glob that
 // matches nothing is an error that names it.
@@ -34,7 +39,7 @@ func Select(checks []check.Check, only, skip []string) ([]check.Check, error) {
 	for _, glob := range slices.Concat(only, skip) {
 		ok := slices.ContainsFunc(checks, func(c check.Check) bool { return Matches(glob, c.ID) })
 		if !ok {
-			return nil, fmt.Errorf("no check matches %q (mcpcheck list shows them all)", glob)
+			return nil, &UnmatchedError{glob}
 		}
 	}
 	any := func(globs []string, id string) bool {
