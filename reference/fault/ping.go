@@ -24,6 +24,7 @@ func pingFaults() []Fault {
 		{
 			Name: "ping-refuses-params", Does: "answers a ping that has params with an error",
 			CaughtBy: []string{"ping.answered"},
+			Also:     map[string]string{"jsonrpc.params.extra": "one of its requests is a ping with a param"},
 			Apply: answerInstead("ping", func(r *server.Request) (any, *server.Error) {
 				if len(r.Params) > 0 {
 					return nil, &server.Error{Code: spec.InvalidParams, Message: "A ping has no parameters"}

@@ -63,6 +63,7 @@ func promptLists() []Fault {
 		{
 			Name: "prompts-as-side-effect", Does: "lists one more prompt on a connection once resources were listed",
 			CaughtBy: []string{"prompts.list.everywhere"},
+			Also:     map[string]string{"prompts.listed.answered": "the server has no such prompt"},
 			Apply:    listAfter("resources/list", "prompts/list", addPrompt),
 		},
 		{

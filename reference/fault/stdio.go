@@ -38,6 +38,7 @@ func stdioFaults() []Fault {
 		{
 			Name: "split-message-lost", Does: "loses a message that does not come whole in one read",
 			CaughtBy: []string{"stdio.framing", "stdio.framing.advised"},
+			Also:     map[string]string{"jsonrpc.message.large": "a long message does not come in one read"},
 			Apply: func(o *server.Options) {
 				o.Input = func(_ context.Context, r io.Reader) io.Reader { return &wholeLineReader{r: r} }
 			},
@@ -53,6 +54,10 @@ func stdioFaults() []Fault {
 		{
 			Name: "silent-after-invalid-json", Does: "answers a line that is not JSON, and nothing after it",
 			CaughtBy: []string{"stdio.invalid-line.survived"},
+			Also: map[string]string{
+				"jsonrpc.utf8.survived":     "bytes that are no UTF-8 are not JSON",
+				"stdio.line.blank.survived": "a blank line is not JSON",
+			},
 			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
 				silent := false
 				return func(line []byte) error {
