@@ -110,7 +110,7 @@ func (f *flags) address(args []string, dash int) (address string, command []stri
 		return "", nil, fmt.Errorf("%s is no command and no URL; did you mean http://%[1]s?", args[0])
 	case f.url == "":
 		return "", nil, nil
-	case !isURL(f.url):
+	case hostAndPort.MatchString(f.url):
 		return "", nil, fmt.Errorf("--url %s is no URL; did you mean http://%[1]s?", f.url)
 	case len(args) == 0:
 		return "", nil, fmt.Errorf("--url %s needs the command that starts the server after --; "+

@@ -2,10 +2,12 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
@@ -127,5 +129,42 @@ func TestSerialSessionsBlameNoServer(t *testing.T) {
 		if passed < 100 || kind == transport.SSE && !given {
 			t.Errorf("over %s %d checks passed; a check says why it is not observed: %v", kind, passed, given)
 		}
+	}
+}
+
+// A gateway that starts one process for all clients refuses each initialize after the
+// first. That is no answer to the version that the client asked for.
+func TestRefusedSecondInitializeIsNoCounterOffer(t *testing.T) {
+	var opened atomic.Bool
+	refuse := func(next server.Handler) server.Handler {
+		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
+			if r.Method == "initialize" && opened.Swap(true) {
+				return nil, &server.Error{Code: spec.InvalidRequest, Message: "Already initialized"}
+			}
+			return next(ctx, r)
+		}
+	}
+	site, end, err := server.HTTPTarget(transport.SSE, server.Options{Handler: refuse})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
+	run, err := Run(t.Context(), site, Options{Revisions: []spec.Revision{spec.V2024_11_05}, Session: longDeadlines()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	passed, refused := 0, 0
+	for _, o := range run.Outcomes {
+		switch o.Verdict {
+		case reports.Fail, reports.Warn, reports.Broken:
+			t.Errorf("%s at %s: %s: %s", o.ID, o.Revision, o.Verdict, o.Detail)
+		case reports.NotRun:
+			refused++
+		case reports.Pass:
+			passed++
+		}
+	}
+	if passed < 50 || refused == 0 {
+		t.Errorf("%d checks passed, %d were not run", passed, refused)
 	}
 }

@@ -226,7 +226,7 @@ func (e *serverSubject) givenUpOutcome(rev spec.Revision) check.Outcome {
 	}
 	return check.Outcome{
 		State: check.NotRun, Cause: e.unserved[0],
-		Detail: fmt.Sprintf("given up: the server answered no further request after each of %s",
+		Detail: fmt.Sprintf("given up: each of %s got no session, or the server answered nothing after it",
 			strings.Join(e.unserved, ", ")),
 	}
 }
