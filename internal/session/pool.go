@@ -135,20 +135,30 @@ func (p *Pool) NewSessionWithHost(ctx context.Context, host *Host) (*Session, er
 // a URL again that answers no opening, if mcpcheck started it.
 func (p *Pool) openParallel(ctx context.Context, host *Host) (*Session, error) {
 	s, err := p.openNew(ctx, host)
+	process := p.launcher.target.Process()
+	// A server that ended is no reason to open one session after another.
+	if errors.Is(err, errUnopened) && process != nil && process.WaitForExit(p.opts.Grace) != "" {
+		s, err = p.openAfterRestart(ctx, host)
+	}
 	if err != nil && p.launcher.SerialReason() == "" && p.launcher.RunningCount() > 0 {
 		p.launcher.forceSerial(fmt.Sprintf("a second instance beside the first failed: %v", err))
 		return p.openNew(ctx, host)
 	}
-	if err != nil && ctx.Err() == nil && p.launcher.target.Process() != nil && errors.Is(err, errUnopened) {
-		if err := p.launcher.restart(ctx); err != nil {
-			return nil, err
-		}
-		s, err = p.openNew(ctx, host)
+	if errors.Is(err, errUnopened) && process != nil && ctx.Err() == nil {
+		s, err = p.openAfterRestart(ctx, host)
 	}
 	if err == nil && p.launcher.RunningCount() > 1 {
 		p.launcher.allowParallel()
 	}
 	return s, err
+}
+
+// openAfterRestart starts a server at a URL again, and opens a session.
+func (p *Pool) openAfterRestart(ctx context.Context, host *Host) (*Session, error) {
+	if err := p.launcher.restart(ctx); err != nil {
+		return nil, err
+	}
+	return p.openNew(ctx, host)
 }
 
 // errUnopened is the error of a session whose opening was not answered.

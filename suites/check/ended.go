@@ -96,6 +96,9 @@ func confirm(ctx context.Context, c Check, env Env, first *serverEnd, was Outcom
 	out, _, again := run(ctx, c, env)
 	if again != nil {
 		env.Pool.ClearCache()
+		if alone := again.Isolate(ctx, env.Pool, env.chargedTo); alone != nil {
+			return &serverEnd{alone, true}, was
+		}
 		out.EndedOn = again.Methods()
 		out.Notes = append(out.Notes, again.notes()...)
 		again.Again = "again in a new instance"
