@@ -177,14 +177,18 @@ func compactJSON(texts []string) []byte {
 
 // write writes the case file into a directory. The signature determines its name,
 // so that another run writes the same finding to the same file.
-func (c Case) write(dir string) (string, error) {
+func (c Case) write(dir string, hide func(string) string) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("make the directory of cases: %w", err)
 	}
 	name := fmt.Sprintf("%s-%s-%08x.jsonl", strings.ReplaceAll(c.Oracle, ".", "-"), c.Revision,
 		uint32(hashOf(c.Signature)))
 	file := filepath.Join(dir, name)
-	if err := os.WriteFile(file, c.Append(nil), 0o644); err != nil {
+	text := c.Append(nil)
+	if hide != nil {
+		text = []byte(hide(string(text)))
+	}
+	if err := os.WriteFile(file, text, 0o644); err != nil {
 		return "", fmt.Errorf("write a case: %w", err)
 	}
 	return file, nil

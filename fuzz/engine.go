@@ -27,10 +27,11 @@ type Options struct {
 	ShrinkTime   time.Duration // for one finding; 0 means 30 s
 	// Reports whether any arguments may be sent to a tool; nil for no tool.
 	AllowTool func(tool string) bool
-	CaseDir   string   // directory of the case files; "" writes none
-	Version   string   // of mcpcheck, for the case files
-	Target    []string // arguments that name the target, for the case files; nil if they do not name it
-	Headers   []string // names of the header fields that a replay needs
+	Hide      func(text string) string // returns a text without secrets, for the case files; nil for none
+	CaseDir   string                   // directory of the case files; "" writes none
+	Version   string                   // of mcpcheck, for the case files
+	Target    []string                 // arguments that name the target, for the case files; nil if they do not name it
+	Headers   []string                 // names of the header fields that a replay needs
 	// Returns the command that replays a case file on the target, for reports.
 	ReplayCommand func(file string) string
 	OnProgress    func(Stats)    // called about once a second and at each finding

@@ -227,7 +227,7 @@ func (e *engine) writeCase(f *Finding) {
 	if e.options.CaseDir == "" {
 		return
 	}
-	file, err := f.Case.write(e.options.CaseDir)
+	file, err := f.Case.write(e.options.CaseDir, e.options.Hide)
 	if err != nil {
 		e.addNote("%v", err)
 		return

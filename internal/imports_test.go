@@ -62,6 +62,7 @@ var mayImport = map[string][]string{
 	"internal/schema":     {"fixtures", "internal/memo", "internal/spec", "internal/wire", "jsonschema", "gjson"},
 	"internal/sdk":        {"internal/wire"},
 	"internal/schema/gen": {"go-yaml", "internal/spec"},
+	"internal/secret":     {},
 	"internal/script":     {"internal/spec", "internal/transport", "internal/wire"},
 	"internal/selftest": {
 		"fixtures", "internal/engine", "internal/session", "internal/spec", "internal/transport",
@@ -91,8 +92,8 @@ var mayImport = map[string][]string{
 	},
 	"suites/catalog": {"fixtures", "internal/spec", "internal/wire", areas, "suites/check"},
 	"suites/check": {
-		"internal/exit", "internal/session", "internal/spec", "internal/transport", "internal/wire", "suites/view",
-		"gjson",
+		"internal/exit", "internal/secret", "internal/session", "internal/spec", "internal/transport", "internal/wire",
+		"suites/view", "gjson",
 	},
 	"suites/expect": {
 		"internal/session", "internal/spec", "internal/transport", "internal/wire", "suites/check", survey,

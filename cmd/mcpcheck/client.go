@@ -36,7 +36,7 @@ func clientCommand() *cobra.Command {
 			"  mcpcheck client --html report.html -- node client.mjs --command '" + script.ServerPlaceholder + "'\n" +
 			"  mcpcheck client --transport streamable-http -- node client.mjs http\n" +
 			"  mcpcheck client --reference",
-		RunE: func(cmd *cobra.Command, args []string) error { return testClient(cmd, args, &f) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.hideIn(testClient(cmd, args, &f)) },
 	}
 	f.addJudging(cmd)
 	f.addLaunch(cmd, clientFaultNames)
@@ -49,7 +49,7 @@ func clientCommand() *cobra.Command {
 
 // testClient reads the whole command line before it starts anything.
 func testClient(cmd *cobra.Command, args []string, f *flags) error {
-	if err := f.prepare(cmd); err != nil {
+	if err := f.prepare(cmd, args); err != nil {
 		return err
 	}
 	revisions, checks, err := f.selectChecks(wire.Client)
@@ -72,7 +72,7 @@ func testClient(cmd *cobra.Command, args []string, f *flags) error {
 	defer guard.Close()
 	e, err := engine.NewClient(target, engine.Options{
 		Checks: checks, Revisions: revisions, Session: f.session(), Deadline: f.deadline, Seed: f.seed,
-		Progress: out.progress.Outcome, Rerun: f.rerun("client", words),
+		Progress: f.hideOutcome(out.progress.Outcome), Rerun: f.rerun("client", words),
 	})
 	var run *reports.Run
 	if err == nil {

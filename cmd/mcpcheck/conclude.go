@@ -6,7 +6,6 @@ import (
 	"syscall"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/reports"
 )
 
@@ -30,10 +29,7 @@ func (f *flags) conclude(words []string, run *reports.Run, failure error, out *o
 		run.Exit = exitUnreachable
 		run.Notes = append(run.Notes, failure.Error())
 	}
-	for i, note := range run.Notes {
-		// A note may quote the stderr of the server, and that may quote a token.
-		run.Notes[i] = f.given.Authorization.Hide(note)
-	}
+	f.secrets.HideIn(run)
 	if err := out.write(run); err != nil {
 		return exitError{exitBroken, err}
 	}
@@ -110,6 +106,6 @@ func (f *flags) rerun(verb string, words []string) func(ids []string, rev spec.R
 			args = append(args, "--config", f.configFile)
 		}
 		args = append(args, f.launchFlags()...)
-		return transport.ShellQuote(append(args, words...))
+		return f.commandLine(append(args, words...))
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpcheck/mcpcheck/internal/config"
+	"github.com/mcpcheck/mcpcheck/internal/secret"
 	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -22,6 +23,7 @@ import (
 // flags are the flags that verbs have in common, and what prepare reads from the
 // files that they name. A verb declares those that apply to it.
 type flags struct {
+	secrets      *secret.Set // that no output shows
 	specs        []string
 	only, skip   []string
 	allowTools   []string
@@ -115,7 +117,8 @@ func (f *flags) addProfile(cmd *cobra.Command) {
 
 // prepare validates the flags and reads the files that they name, so that errors
 // are reported before a target is started.
-func (f *flags) prepare(cmd *cobra.Command) error {
+func (f *flags) prepare(cmd *cobra.Command, args []string) error {
+	f.collectSecrets(args)
 	if !cmd.Flags().Changed("seed") {
 		f.seed = rand.Uint64() >> 11 // exact in every JSON reader
 	}
@@ -142,6 +145,7 @@ func (f *flags) prepare(cmd *cobra.Command) error {
 			},
 		}
 	}
+	f.given.Authorization.Secrets = f.secrets
 	return nil
 }
 
@@ -256,7 +260,7 @@ func (f *flags) launchFlags() []string {
 	for _, list := range []struct {
 		flag   string
 		values []string
-	}{{"--env", f.env}, {"--header", f.maskedHeaders()}} {
+	}{{"--env", f.env}, {"--header", f.headers}} {
 		for _, v := range list.values {
 			out = append(out, list.flag, v)
 		}

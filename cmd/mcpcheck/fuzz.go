@@ -49,7 +49,7 @@ func fuzzCommand() *cobra.Command {
 			"  mcpcheck fuzz --seed 7 --runs 20000 --allow-tools search,convert -- ./my-server\n" +
 			"  mcpcheck fuzz --url http://localhost:3000/mcp -- node build/http.js\n" +
 			"  mcpcheck replay mcpcheck-findings/liveness-dead-2025-11-25-1a2b3c4d.jsonl -- ./my-server",
-		RunE: func(cmd *cobra.Command, args []string) error { return fuzzServer(cmd, args, &f, &s) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.hideIn(fuzzServer(cmd, args, &f, &s)) },
 	}
 	f.addLaunch(cmd, faultNames)
 	f.addOutputs(cmd)
@@ -84,7 +84,7 @@ func (s *fuzzFlags) validate(cmd *cobra.Command) error {
 
 // fuzzServer reads the whole command line before it starts anything.
 func fuzzServer(cmd *cobra.Command, args []string, f *flags, s *fuzzFlags) error {
-	if err := f.prepare(cmd); err != nil {
+	if err := f.prepare(cmd, args); err != nil {
 		return err
 	}
 	if err := s.validate(cmd); err != nil {
@@ -117,7 +117,7 @@ func fuzzServer(cmd *cobra.Command, args []string, f *flags, s *fuzzFlags) error
 
 	o := f.fuzzOptions(s, &server, revisions)
 	if !f.quiet {
-		p := &fuzzProgress{out: os.Stderr, terminal: f.textOptions(os.Stderr).Terminal}
+		p := &fuzzProgress{hide: f.secrets.Hide, out: os.Stderr, terminal: f.textOptions(os.Stderr).Terminal}
 		o.OnProgress, o.OnFinding = p.stats, p.found
 		defer p.endLine()
 	}
@@ -143,8 +143,9 @@ func (f *flags) fuzzOptions(s *fuzzFlags, server *serverTarget, revisions []spec
 	o := fuzz.Options{
 		Revisions: revisions, Runs: s.runs, Time: s.time, Seed: f.seed, Session: f.session(), AllowTool: f.allow(),
 		Restart: server.restart(), Headers: f.headerNames(), CaseDir: s.out, Version: version,
+		Hide: f.secrets.Hide,
 		ReplayCommand: func(file string) string {
-			return transport.ShellQuote(slices.Concat([]string{"mcpcheck", "replay", file}, f.launchFlags(),
+			return f.commandLine(slices.Concat([]string{"mcpcheck", "replay", file}, f.launchFlags(),
 				server.words))
 		},
 	}
@@ -214,6 +215,7 @@ func methodCounts(rev spec.Revision, counts map[string]fuzz.MethodCount) string 
 // fuzzProgress shows the progress of a search: on a terminal a line that is
 // redrawn, elsewhere a line every progressInterval.
 type fuzzProgress struct {
+	hide     func(string) string // without the secrets in it
 	out      *os.File
 	terminal bool
 	shown    time.Time // last
@@ -248,7 +250,8 @@ func (p *fuzzProgress) stats(s fuzz.Stats) {
 func (p *fuzzProgress) found(f *fuzz.Finding) {
 	p.endLine()
 	// The text may be of the target. Quoted, it cannot control the terminal.
-	fmt.Fprintf(p.out, "FINDING %s at %s (%s): %q\n", f.Oracle, f.Revision, f.Reproduced, f.Says)
+	fmt.Fprintf(p.out, "FINDING %s at %s (%s): %q\n", f.Oracle, f.Revision, f.Reproduced,
+		p.hide(f.Says))
 }
 
 func (p *fuzzProgress) endLine() {

@@ -89,13 +89,13 @@ func TestFuzzFindsNothingOnTheReferenceOverHTTP(t *testing.T) {
 // cannot reach a server without the header.
 func TestFuzzSendsHeadersAndEndsSessions(t *testing.T) {
 	t.Parallel()
-	n := &miniServer{token: secret}
+	n := &miniServer{token: testSecret}
 	site := httptest.NewServer(n)
 	defer site.CloseClientConnections()
 	// The mini server has bugs that fuzz may find.
 	got := run(t, "fuzz", "--runs", "100", "--seed", "1", "--spec", "2025-11-25", "--out", t.TempDir(), "--header",
-		"Authorization: Bearer "+secret, site.URL+"/mcp")
-	if !strings.Contains(got.out, "100 distinct plans") || strings.Contains(got.out, secret) {
+		"Authorization: Bearer "+testSecret, site.URL+"/mcp")
+	if !strings.Contains(got.out, "100 distinct plans") || strings.Contains(got.out, testSecret) {
 		t.Errorf("exit %d\n%s%s", got.code, got.out, got.errors)
 	}
 	if n.opened == 0 || n.deleted != n.opened {
@@ -113,7 +113,7 @@ func TestCaseOverHTTPNamesItsTarget(t *testing.T) {
 	reference, _ := startReference(t, "")
 	for at, rev := range map[string]string{mcp: "2025-11-25", sse: "2024-11-05"} {
 		over := map[string]string{mcp: "streamable-http", sse: "sse"}[at]
-		replay := "--header 'X-Key: …' --transport " + over + " --timeout 1s " + at
+		replay := `--header "X-Key: $X_KEY" --transport ` + over + " --timeout 1s " + at
 		cases := fuzzHTTP(t, exitFails, replay, "--runs", "300", "--spec", rev,
 			"--allow-tools", "all", "--header", "X-Key: s3cret", "--transport", over, at)
 		if len(cases) == 0 {

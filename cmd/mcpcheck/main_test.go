@@ -81,8 +81,8 @@ func referenceProcess(fault string) []string {
 // peerProcess are the arguments that name a peer of the test binary.
 func peerProcess(role ...string) []string { return append([]string{"--", os.Args[0]}, role...) }
 
-// secret is the value of header fields and passwords, which no output may hold.
-const secret = "s3cret"
+// testSecret is the value of header fields and passwords, which no output may hold.
+const testSecret = "s3cret"
 
 // An exitCase is a command line with the exit code and the text that it must
 // have, on stdout or stderr.
@@ -100,7 +100,7 @@ func testExitCodes(t *testing.T, cases map[string]exitCase) {
 			if r.code != c.code || !strings.Contains(r.out+r.errors, c.text) {
 				t.Errorf("exit %d, want %d with %q\n%s%s", r.code, c.code, c.text, r.out, r.errors)
 			}
-			if strings.Contains(r.out+r.errors, secret) {
+			if strings.Contains(r.out+r.errors, testSecret) {
 				t.Errorf("the output holds a secret\n%s%s", r.out, r.errors)
 			}
 		})
@@ -116,7 +116,7 @@ func runServer(t *testing.T, args ...string) (result, *reports.Run) {
 	if err != nil {
 		t.Fatalf("%v\n%s%s", err, r.out, r.errors)
 	}
-	if strings.Contains(string(text)+r.out+r.errors, secret) {
+	if strings.Contains(string(text)+r.out+r.errors, testSecret) {
 		t.Errorf("a report holds a secret:\n%s%s", r.out, r.errors)
 	}
 	return r, parseReport(t, string(text))

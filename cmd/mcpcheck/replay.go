@@ -31,7 +31,7 @@ func replayCommand() *cobra.Command {
 		Example: "  mcpcheck replay mcpcheck-findings/liveness-dead-2025-11-25-1a2b3c4d.jsonl " +
 			"-- node build/index.js\n" +
 			"  mcpcheck replay mcpcheck-findings/liveness-mute-2025-11-25-1a2b3c4d.jsonl http://localhost:3000/mcp",
-		RunE: func(cmd *cobra.Command, args []string) error { return replay(cmd, args, &f) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.hideIn(replay(cmd, args, &f)) },
 	}
 	f.addLaunch(cmd, faultNames)
 	f.addHTTP(cmd)
@@ -44,7 +44,7 @@ var errReplayArgs = errors.New(
 	"replay needs one case file and a target: mcpcheck replay FILE -- CMD ARGS…, or mcpcheck replay FILE URL")
 
 func replay(cmd *cobra.Command, args []string, f *flags) error {
-	if err := f.prepare(cmd); err != nil {
+	if err := f.prepare(cmd, args); err != nil {
 		return err
 	}
 	if len(args) == 0 || cmd.ArgsLenAtDash() == 0 {
@@ -87,9 +87,10 @@ func replay(cmd *cobra.Command, args []string, f *flags) error {
 		fmt.Fprintf(out, "does not reproduce: %s at %s reports no violation\n", c.Oracle, c.Revision)
 		return nil
 	case r.SameOutcome:
-		fmt.Fprintf(out, "reproduces: %s at %s: %q\n", c.Oracle, c.Revision, r.Symptom.Says)
+		fmt.Fprintf(out, "reproduces: %s at %s: %q\n", c.Oracle, c.Revision, f.secrets.Hide(r.Symptom.Says))
 	default:
-		fmt.Fprintf(out, "reproduces in another way: %s at %s: %q\n", r.Symptom.Oracle, c.Revision, r.Symptom.Says)
+		fmt.Fprintf(out, "reproduces in another way: %s at %s: %q\n", r.Symptom.Oracle, c.Revision,
+			f.secrets.Hide(r.Symptom.Says))
 	}
 	return exitError{code: exitFails}
 }

@@ -45,7 +45,7 @@ func serverCommand() *cobra.Command {
 			"  mcpcheck server --spec 2025-11-25 --only tools -- ./my-server --stdio\n" +
 			"  mcpcheck server --config mcpcheck.yaml --allow-tools search -- ./my-server\n" +
 			"  mcpcheck server --reference",
-		RunE: func(cmd *cobra.Command, args []string) error { return testServer(cmd, args, &f) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.hideIn(testServer(cmd, args, &f)) },
 	}
 	f.addJudging(cmd)
 	f.addLaunch(cmd, faultNames)
@@ -60,7 +60,7 @@ func serverCommand() *cobra.Command {
 
 // testServer reads the whole command line before it starts anything.
 func testServer(cmd *cobra.Command, args []string, f *flags) error {
-	if err := f.prepare(cmd); err != nil {
+	if err := f.prepare(cmd, args); err != nil {
 		return err
 	}
 	revisions, checks, err := f.selectChecks(wire.Server)
@@ -96,7 +96,7 @@ func testServer(cmd *cobra.Command, args []string, f *flags) error {
 	run, err := judge(cmd.Context(), target, engine.Options{
 		Checks: checks, Revisions: revisions, Allow: f.allow(), Given: f.given, Profile: f.profile,
 		Session: f.session(), Deadline: f.deadline, Seed: f.seed,
-		Confirm: f.reference == "", Progress: out.progress.Outcome,
+		Confirm: f.reference == "", Progress: f.hideOutcome(out.progress.Outcome),
 		Notice: out.progress.Notice, Rerun: f.rerun("server", server.words),
 	})
 	early := end()

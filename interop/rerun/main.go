@@ -73,7 +73,7 @@ func repeat(env *target.Environment, t target.Target) (r result) {
 			continue
 		}
 		r.commands++
-		again, err := target.Rerun(env.Root, env.Mcpcheck, o.Rerun)
+		again, err := t.Rerun(env.Root, env.Mcpcheck, o.Rerun)
 		if err != nil {
 			r.differ = append(r.differ, fmt.Sprintf("%s: %v\n  %s", o.Subject(), err, o.Rerun))
 			continue

@@ -142,13 +142,19 @@ func (t Target) Execute(root, binary string) (*Report, error) {
 }
 
 // Rerun runs the command that a report names to show an outcome again, and returns
-// its report. The command stands on one line as a shell reads it.
-func Rerun(root, binary, command string) (*Report, error) {
+// its report. The command stands on one line as a shell reads it, and refers to the
+// environment of the target.
+func (t Target) Rerun(root, binary, command string) (*Report, error) {
 	verb, rest, ok := strings.Cut(strings.TrimPrefix(command, "mcpcheck "), " ")
 	if !ok {
 		return nil, fmt.Errorf("%q is no command of mcpcheck", command)
 	}
-	return execute(root, exec.Command("sh", "-c", fmt.Sprintf(`"$0" %s --quiet --json - %s`, verb, rest), binary))
+	cmd := exec.Command("sh", "-c", fmt.Sprintf(`"$0" %s --quiet --json - %s`, verb, rest), binary)
+	cmd.Env = os.Environ()
+	for k, v := range t.Env {
+		cmd.Env = append(cmd.Env, k+"="+strings.NewReplacer("{root}", root, "{mcpcheck}", binary).Replace(v))
+	}
+	return execute(root, cmd)
 }
 
 // execute runs mcpcheck and reads the report that it writes to standard output.

@@ -2,11 +2,9 @@ package check
 
 import (
 	"context"
-	"net/url"
 	"slices"
-	"strings"
-	"sync"
 
+	"github.com/mcpcheck/mcpcheck/internal/secret"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
@@ -19,7 +17,7 @@ type Authorization struct {
 	Mint    func(ctx context.Context, scope string) (string, error)
 	Private []string // URIs of resources that only the first user may read
 
-	secrets *secrets
+	Secrets *secret.Set // that no report shows; nil for none
 }
 
 // The kinds of tokens.
@@ -45,60 +43,26 @@ func TokenKinds() []string {
 	return []string{TokenSecond, TokenExpired, TokenAudience, TokenForeign, TokenNarrow, TokenBroad, TokenUpper}
 }
 
-// shortestSecret is the least length of a token that is hidden: without shorter texts a
-// report would not be readable.
-const shortestSecret = 4
-
-// secrets are the tokens that were used.
-type secrets struct {
-	mu  sync.Mutex
-	all []string
-}
-
 // WithSecrets returns the same with a record of the used tokens, which Hide hides. own
 // is the regular token.
 func (a Authorization) WithSecrets(own string) Authorization {
-	if a.secrets == nil {
-		a.secrets = &secrets{}
+	if a.Secrets == nil {
+		a.Secrets = &secret.Set{}
 	}
-	a.secrets.add(own)
+	a.Secrets.AddToken(own)
 	for _, token := range a.Tokens {
-		a.secrets.add(token)
+		a.Secrets.AddToken(token)
 	}
 	return a
 }
 
-// add adds a token to those that are hidden.
-func (s *secrets) add(token string) {
-	if s == nil || len(token) < shortestSecret {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, text := range []string{token, url.QueryEscape(token)} {
-		if !slices.Contains(s.all, text) {
-			s.all = append(s.all, text)
-		}
-	}
-}
-
-// Hide returns a text without the tokens in it.
-func (a Authorization) Hide(text string) string {
-	if a.secrets == nil {
-		return text
-	}
-	a.secrets.mu.Lock()
-	defer a.secrets.mu.Unlock()
-	for _, s := range a.secrets.all {
-		text = strings.ReplaceAll(text, s, "…")
-	}
-	return text
-}
+// Hide returns a text without the secrets in it.
+func (a Authorization) Hide(text string) string { return a.Secrets.Hide(text) }
 
 // HideAll returns an outcome without the tokens in it: a server may repeat them
 // anywhere.
 func (a Authorization) HideAll(o Outcome) Outcome {
-	if a.secrets == nil {
+	if a.Secrets == nil {
 		return o
 	}
 	for _, text := range []*string{&o.Detail, &o.Expected, &o.Got, &o.Cause, &o.Hint} {
@@ -165,7 +129,7 @@ func (a Auth) Mint(scope string) (token string, ok bool) {
 }
 
 // Hide hides a text in every report, such as a token that the check made.
-func (a Auth) Hide(text string) { a.t.given.Authorization.secrets.add(text) }
+func (a Auth) Hide(text string) { a.t.given.Authorization.Secrets.Add(text) }
 
 // PrivateResources returns the URIs of resources that only the first user may read.
 func (a Auth) PrivateResources() []string { return a.t.given.Authorization.Private }

@@ -11,7 +11,7 @@ import (
 func TestHideAllHidesTokens(t *testing.T) {
 	const token, second = "tok+en/1", "other-token"
 	a := Authorization{Tokens: map[string]string{TokenSecond: second}}.WithSecrets(token)
-	a.secrets.add("x") // too short to be one
+	a.Secrets.Add("x") // too short to be one
 	note := "the second is " + second
 	frame := wire.Frame{From: wire.Server, Raw: []byte(`{"error":"` + token + `"}`), HTTP: &wire.HTTP{
 		URL: "/mcp?access_token=tok%2Ben%2F1", Body: "bad " + token,
