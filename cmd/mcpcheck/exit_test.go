@@ -60,6 +60,7 @@ func TestExitCodesOfRuns(t *testing.T) {
 
 func TestExitCodesOfUsage(t *testing.T) {
 	misspelt := tempFile(t, "misspelt.yaml", "tools:\n  search:\n    argument: []\n")
+	empty := tempFile(t, "empty.yaml", "[]\n")
 	typo := tempFile(t, "typo.yaml", "- {check: jsonrpc.versoin, reason: they know}\n")
 	testExitCodes(t, map[string]exitCase{
 		"typo in baseline": {argv("server --baseline "+typo, referenceProcess("")), 2, "jsonrpc.versoin"},
@@ -83,6 +84,12 @@ func TestExitCodesOfUsage(t *testing.T) {
 		"bad cwd":           {argv("server --cwd /no/such/dir", referenceProcess("")), 2, "/no/such/dir"},
 		"bad timeout":       {argv("server --timeout 0s --reference"), 2, "--timeout"},
 		"unwritable report": {argv("server --json /no/such/dir/x.json --reference"), 2, "/no/such/dir/x.json"},
+		"two reports to a file": {argv("server --json " + typo + ".x --html " + typo + ".x --reference"), 2,
+			"--json and --html name the same file"},
+		"report to its configuration": {
+			argv("server --reference --config " + misspelt + " --junit " + misspelt), 2, "misspelt.yaml"},
+		"report to its baseline": {argv("server --reference --baseline " + empty + " --junit " + empty), 2,
+			"--baseline and --junit name the same file"},
 		"reference with a URL": {argv("server --reference --url http://127.0.0.1:1/"), 2,
 			"--reference starts its own server"},
 		"fault as an argument": {argv("server --reference no-jsonrpc-member"), 2, "--reference=FAULT"},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/term"
 
@@ -31,6 +32,9 @@ type outputFile struct {
 // where a report goes to stdout; the progress goes to stderr.
 func (f *flags) openOutputs() (*outputs, error) {
 	o := &outputs{summary: os.Stdout, progress: reports.NewLive(os.Stderr, f.textOptions(os.Stderr))}
+	if err := f.requireOwnFiles(); err != nil {
+		return nil, err
+	}
 	toStdout := "" // the flag of the report that goes there
 	for _, r := range []struct {
 		flag, name string
@@ -56,6 +60,39 @@ func (f *flags) openOutputs() (*outputs, error) {
 	}
 	o.text = f.textOptions(o.summary)
 	return o, nil
+}
+
+// requireOwnFiles returns an error if two reports go to one file, or a report to a file
+// that is read.
+func (f *flags) requireOwnFiles() error {
+	files := []struct{ flag, name string }{
+		{"config", f.configFile}, {"baseline", f.baselineFile}, {"ca", f.ca}, // read
+		{"json", f.json}, {"junit", f.junit}, {"html", f.html},
+	}
+	const read = 3
+	for i := read; i < len(files); i++ {
+		for _, other := range files[:i] {
+			if files[i].name != "-" && isSameFile(files[i].name, other.name) {
+				return fmt.Errorf("--%s and --%s name the same file: %s", other.flag, files[i].flag, files[i].name)
+			}
+		}
+	}
+	return nil
+}
+
+// isSameFile reports whether two names are of one regular file, which need not exist.
+func isSameFile(a, b string) bool {
+	if a == "" || b == "" {
+		return false
+	}
+	first, err1 := os.Stat(a)
+	second, err2 := os.Stat(b)
+	if err1 == nil && err2 == nil {
+		return os.SameFile(first, second) && first.Mode().IsRegular()
+	}
+	a, err1 = filepath.Abs(a)
+	b, err2 = filepath.Abs(b)
+	return err1 == nil && err2 == nil && a == b
 }
 
 // textOptions returns how to write to a file: colors and redrawing only on a
