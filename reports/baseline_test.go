@@ -23,6 +23,7 @@ func TestLoadBaselineErrorsNameTheLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"- check: a\n  reason: r\n- check: b\n  reson: r\n": "line 4: unknown field",
 		"- check: a\n":                                            "line 1: the entry for a has no reason",
+		"- check: \"a\\nb\"\n":                                    `line 1: the entry for a\nb has no reason`,
 		"- check: a\n  reason: '  '\n":                            "line 1: the entry for a has no reason",
 		"# c\n\n- reason: r\n":                                    "line 3: the entry has no check",
 		"- check: a\n  revision: 2025-13-01\n  reason: r\n":       "line 1: unknown protocol revision",

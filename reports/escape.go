@@ -49,6 +49,10 @@ func isPrintable(r rune) bool {
 	return unicode.IsPrint(r)
 }
 
+// EscapeLines returns a text for a terminal: what is not printable is escaped, and lines
+// stay lines.
+func EscapeLines(s string) string { return escape(s, "\n") }
+
 // oneLine returns s escaped, on one line, and cut after max bytes with its full
 // size appended.
 func oneLine(s string, max int) string {

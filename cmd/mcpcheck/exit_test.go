@@ -72,6 +72,7 @@ func TestExitCodesOfUsage(t *testing.T) {
 		"unknown flag":       {argv("server --no-such-flag"), 2, "--no-such-flag"},
 		"misspelt flag":      {argv("server --jsn x --reference"), 2, "did you mean --json?"},
 		"unknown verb":       {argv("judge-all"), 2, "judge-all"},
+		"control character":  {argv("server --only a\x1b[31mb --reference"), 2, `a\x1b[31mb`},
 		"misspelt verb":      {argv("sever"), 2, "did you mean server?"},
 		"misspelt area":      {argv("server --only tols.* --reference"), 2, "did you mean tools?"},
 		"misspelt check":     {argv("server --only ping.answred --reference"), 2, "did you mean ping.answered?"},

@@ -72,11 +72,11 @@ func execute(args []string) int {
 		return exitConforms
 	case errors.As(err, &exit):
 		if exit.err != nil {
-			fmt.Fprintf(os.Stderr, "mcpcheck: %v\n", exit.err)
+			fmt.Fprintln(os.Stderr, reports.EscapeLines(fmt.Sprintf("mcpcheck: %v", exit.err)))
 		}
 		return exit.code
 	default:
-		fmt.Fprintf(os.Stderr, "mcpcheck: %v\n", err)
+		fmt.Fprintln(os.Stderr, reports.EscapeLines(fmt.Sprintf("mcpcheck: %v", err)))
 		return exitUsage
 	}
 }
