@@ -16,9 +16,9 @@ import (
 )
 
 // Faults fail the checks that they name, and the reference without a fault fails none:
-// here each fault at its newest revision. mcpcheck selftest runs all faults at every
-// revision, and proves that they fail no other check, which takes minutes; so does this
-// test for the faults that MCPCHECK_FAULTS names by globs.
+// here one fault of three, at its newest revision. mcpcheck selftest runs all faults at
+// every revision, and proves that they fail no other check, which takes minutes; so does
+// this test for the faults that MCPCHECK_FAULTS names by globs.
 func TestFaultsFailTheirChecks(t *testing.T) {
 	t.Parallel()
 	globs := strings.Fields(os.Getenv("MCPCHECK_FAULTS"))
@@ -28,7 +28,7 @@ func TestFaultsFailTheirChecks(t *testing.T) {
 	}
 	compute := Run
 	if len(globs) == 0 {
-		compute, chosen = RunNamed, atNewest(chosen)
+		compute, chosen = RunNamed, atNewest(everyThird(chosen))
 	}
 	m, err := compute(t.Context(), chosen, Workers())
 	if err != nil {
@@ -54,6 +54,14 @@ func requireEvidence(t *testing.T, m *Matrix) {
 			}
 		}
 	}
+}
+
+// everyThird returns one fault of three.
+func everyThird(all []fault.Fault) (some []fault.Fault) {
+	for i := 0; i < len(all); i += 3 {
+		some = append(some, all[i])
+	}
+	return some
 }
 
 // atNewest returns each fault at its newest revision.
