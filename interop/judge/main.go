@@ -4,7 +4,7 @@
 // the frames of new verdicts to interop/build/frames. It repeats the run up to two
 // times for a verdict that has vanished, since a peer may have a race.
 //
-//	go run ./interop/judge [-mcpcheck PATH] [-write] [-parallel N] [NAME…]
+//	go run ./interop/judge [-mcpcheck PATH] [-gate] [-write] [-parallel N] [NAME…]
 //
 // With -write it replaces the file of a target by the present verdicts. Those
 // that were adjudicated keep their clause and reason; the others have to be
@@ -28,20 +28,21 @@ func main() {
 	binary := flag.String("mcpcheck", "", "the mcpcheck to run (default: built from this module)")
 	write := flag.Bool("write", false, "write the present verdicts to interop/verdicts")
 	slots := flag.Int("parallel", 4, "how many targets are tested at once; a run mostly waits")
+	gate := flag.Bool("gate", false, "leave out the targets that targets.json marks as nightly")
 	flag.Parse()
-	if err := run(*binary, *write, *slots, flag.Args()); err != nil {
+	if err := run(*binary, *write, *gate, *slots, flag.Args()); err != nil {
 		fmt.Fprintf(os.Stderr, "judge: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-func run(binary string, write bool, slots int, names []string) error {
+func run(binary string, write, gate bool, slots int, names []string) error {
 	env, err := target.Open(binary, names)
 	if err != nil {
 		return err
 	}
 	defer env.Close()
-	targets := env.Targets
+	targets := slices.DeleteFunc(slices.Clone(env.Targets), func(t target.Target) bool { return gate && t.Nightly })
 	wrong := make([][]string, len(targets))
 	target.ForEach(targets, slots, func(i int, t target.Target) {
 		wrong[i] = judge(env.Root, env.Mcpcheck, t, write)
