@@ -113,7 +113,9 @@ func malformedProbes() []check.Check {
 				t.Forbid(at, "the id "+id.Raw+", or no answer", func(m wire.Message) bool {
 					return m.IsResponse() && isWithoutFraction(id, m.ID()) && !answersFrameSince(t, at+1, m)
 				})
-				t.Try(t.Facts.BarrierMethod, nil) // servers answer out of order, and the session ends with the body
+				// Servers answer out of order, and the session ends with the body.
+				t.Try(t.Facts.BarrierMethod, nil)
+				t.HTTP().Settle(at)
 				t.Saw()
 			},
 		},
