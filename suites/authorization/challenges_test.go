@@ -21,7 +21,14 @@ func TestParsesChallenges(t *testing.T) {
 			{"negotiate", map[string]string{}}, {"bearer", map[string]string{"resource_metadata": `http://h/.w?a="b`}},
 		},
 		`Bearer error="open`: {{"bearer", map[string]string{}}},
-		`realm="x"`:          nil,
+		`Bearer error="a\\`:  {{"bearer", map[string]string{}}},
+		`Negotiate YWJj==, Bearer`: {
+			{"negotiate", map[string]string{}}, {"bearer", map[string]string{}},
+		},
+		"Negotiate YWJj=\t, Bearer\ta\t=\tb": {
+			{"negotiate", map[string]string{}}, {"bearer", map[string]string{"a": "b"}},
+		},
+		`realm="x"`: nil,
 	} {
 		h := http.Header{}
 		if header != "" {

@@ -43,7 +43,8 @@ func TestJudgeAllNotesFurtherViolations(t *testing.T) {
 		}
 		return view.New(spec.V2025_11_25, transcript)
 	}
-	o := JudgeAll(c, []*view.View{session("a", "a", "b", "b1", "b2", "b3"), session("a"), session("c")})
+	o := JudgeAll(c, []*view.View{session("a", "a", "b", "b1", "b2", "b3"), session("a"), session("c"),
+		session("d")})
 	if want := []string{
 		"also: method b", "also: method b1", "also: method b2", "also: method c",
 	}; o.State != Violated || o.Detail != "method a" || !slices.Equal(o.Notes, want) {

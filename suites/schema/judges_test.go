@@ -2,6 +2,7 @@ package schema
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/mcpcheck/mcpcheck/internal/format"
@@ -81,10 +82,12 @@ func TestTraceContextFormats(t *testing.T) {
 				"", "ff" + parent[2:], parent + "-x", parent[:54],
 				"00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01",
 				"00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
+				"00-00000000000000000000000000000000-b7ad6b7169203331-01",
 			}},
 		{"tracestate", isTracestate,
-			[]string{"", "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE", "tenant@system=1 , a=b c", "a=1,,b=2"},
-			[]string{"a", "A=1", "a=", "a=b=c", "a=\u00fc"}},
+			[]string{"", "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE", "tenant@system=1 , a=b c", "a=1,,b=2",
+				strings.Repeat("a=1,", 31) + "a=1"},
+			[]string{"a", "A=1", "a=", "a=b=c", "a=\u00fc", strings.Repeat("a=1,", 32) + "a=1"}},
 		{"baggage", isBaggage,
 			[]string{"userId=alice", "a=1;p;q=2, b = 2 ; r", "a=", "k=Am%C3%A9lie"},
 			[]string{"", "a", "a b=1", "a=b c", `a="b"`, "a=1,"}},

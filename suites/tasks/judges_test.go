@@ -12,6 +12,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/survey/taskcalls"
 )
 
 func TestCountersFindsIDsThatDifferInANumber(t *testing.T) {
@@ -28,6 +29,13 @@ func TestCountersFindsIDsThatDifferInANumber(t *testing.T) {
 		{"8817236482764827364", "1928374650192837465", false},
 		{"H4D6RBVDMKHSR5XNCJANVAVQFR", "Q6X4XNV6YI6UA7MFG6NZGC2WLZ", false},
 		{"abc", "abcd", false},
+		{"task-1", "task-1000000", true},
+		{"task-1", "task-1000001", false},
+		{"task-1000001", "task-1", false},
+		{"0", "9", true},
+		{"a0", "a9b", false},
+		{"x12y", "x13z", false},
+		{"a:1", "b:2", false},
 	} {
 		if _, _, got := counters(c.a, c.b); got != c.counted {
 			t.Errorf("%s and %s: counted %v, want %v", c.a, c.b, got, c.counted)
@@ -83,5 +91,49 @@ func TestAcceptsPollsAtPollInterval(t *testing.T) {
 	c := all[slices.IndexFunc(all, func(c check.Check) bool { return c.ID == "tasks.poll.interval" })]
 	if o := check.Judge(c, spec.V2025_11_25, wire.TranscriptOf(frames)); o.State != check.Kept {
 		t.Errorf("%v: %s", o.State, o.Detail)
+	}
+}
+
+func TestInputIsPendingUntilItsAnswer(t *testing.T) {
+	at := func(index int) wire.Entry { return wire.Entry{Index: index} }
+	for _, c := range []struct {
+		in       taskInput
+		from, to int
+		want     bool
+	}{
+		{taskInput{Entry: at(5)}, 1, 9, true},
+		{taskInput{Entry: at(5)}, 1, 5, false},
+		{taskInput{Entry: at(5)}, 1, 6, true},
+		{taskInput{Entry: at(5), answer: at(7)}, 6, 9, true},
+		{taskInput{Entry: at(5), answer: at(7)}, 7, 9, false},
+		{taskInput{Entry: at(5), answer: at(7)}, 8, 9, false},
+	} {
+		if got := c.in.isPending(c.from, c.to); got != c.want {
+			t.Errorf("request %d, answer %d: pending between %d and %d: %v", c.in.Index, c.in.answer.Index, c.from,
+				c.to, got)
+		}
+	}
+}
+
+// A server waits for the tool if the task has ended at once, and its creation took most of
+// the time that the tool takes.
+func TestWaitedForTool(t *testing.T) {
+	for _, c := range []struct {
+		status            string
+		usual, trip, took time.Duration
+		want              bool
+	}{
+		{"completed", minWork + 10, 10, minWork*4/5 + 10, true},
+		{"failed", minWork + 10, 10, minWork * 2, true},
+		{"completed", minWork + 10, 10, minWork*4/5 + 9, false},
+		{"completed", minWork + 9, 10, minWork * 2, false},
+		{"working", minWork + 10, 10, minWork * 2, false},
+	} {
+		task := &taskcalls.Task{Created: taskcalls.Timed{Took: c.took}}
+		task.StatusBefore.Message = wire.Parse(fmt.Appendf(nil,
+			`{"jsonrpc":"2.0","id":1,"result":{"status":%q}}`, c.status))
+		if got := waitedForTool(task, c.usual, c.trip); got != c.want {
+			t.Errorf("%s, usually %d, a trip of %d, created in %d: %v", c.status, c.usual, c.trip, c.took, got)
+		}
 	}
 }

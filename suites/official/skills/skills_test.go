@@ -43,7 +43,8 @@ func TestIsValidName(t *testing.T) {
 	for name, want := range map[string]bool{
 		"a": true, "git-workflow": true, "v2": true, "größe": true, strings.Repeat("a", 64): true,
 		"": false, "Git": false, "-git": false, "git-": false, "git--flow": false, "git_flow": false, "git flow": false,
-		"git.flow": false, strings.Repeat("a", 65): false,
+		"git.flow": false, strings.Repeat("a", 65): false, strings.Repeat("ü", 64): true,
+		"e\u0301t": true, "12": true, "a\u00b2": false, "a-": false,
 	} {
 		if isValidName(name) != want {
 			t.Errorf("%q is well named: %v", name, !want)
@@ -74,38 +75,63 @@ func TestFrontmatterOf(t *testing.T) {
 	}
 }
 
+// frontmatters are a file and an entry, with the first member in which they differ.
+var frontmatters = []struct{ yaml, json, differs string }{
+	{"a: x\nb: 1", `{"a":"x","b":1}`, ""},
+	{"a: x", `{"a":"y"}`, "a"},
+	{"a: x", `{}`, "a"},
+	{"a: x", `{"a":"x","b":null}`, ""},
+	{"a: x", `{"a":"x","b":"y"}`, "b"},
+	{"a:", `{}`, ""},
+	{"a: >\n  x\n  y\n", `{"a":"x y\n"}`, ""},
+	{"a: [x, 1]", `{"a":["x",1]}`, ""},
+	{"a: [x, 1]", `{"a":["x"]}`, "a"},
+	{"a: [x, 1]", `{"a":[1,"x"]}`, "a"},
+	{"a: [x]", `{"a":"x"}`, "a"},
+	{"a: {b: {c: d}}", `{"a":{"b":{"c":"d"}}}`, ""},
+	{"a: {b: {c: d}}", `{"a":{"b":{"c":"e"}}}`, "a"},
+	{"a: {b: c}", `{"a":"b: c"}`, "a"},
+	{"a: 2026-01-02", `{"a":"2026-01-02T00:00:00.000Z"}`, ""},
+	{"a: 1.10", `{"a":1.1}`, ""},
+	{"a: 1.10", `{"a":"1.10"}`, ""},
+	{"a: 1.10", `{"a":"1.2"}`, "a"},
+	{"a: 1.10", `{"a":1.2}`, "a"},
+	{"a: \"1.10\"", `{"a":1.1}`, "a"},
+	{"a: 12:30", `{"a":750}`, ""},
+	{"a: true", `{"a":true}`, ""},
+	{"a: true", `{"a":"true"}`, ""},
+	{"a: true", `{"a":false}`, "a"},
+	{"a: yes", `{"a":true}`, ""},
+	{"a: x", `{"a":true}`, "a"},
+	{"a: x", `{"a":1}`, "a"},
+	{"a: x", `{"a":["x"]}`, "a"},
+	{"a: x", `{"a":null}`, "a"},
+	{"a: ''", `{"a":null}`, ""},
+	{"a: ''", `{}`, ""},
+	{"a: ''", `{"a":[]}`, "a"},
+	{"a:", `{"a":null}`, ""},
+	{"a:", `{"a":""}`, ""},
+	{"a:", `{"a":"x"}`, "a"},
+	{"a:", `{"a":false}`, "a"},
+	{"a: []", `{"a":[]}`, ""},
+	{"a: [x]", `{"a":{"0":"x"}}`, "a"},
+	{"a: {b: c}", `{"a":["c"]}`, "a"},
+	{"a: true", `{"a":"TRUE"}`, ""},
+	{"a: true", `{"a":"x"}`, "a"},
+	{"a: true", `{"a":1}`, "a"},
+	{"a: yes", `{"a":1}`, "a"},
+	{"a: maybe", `{"a":true}`, "a"},
+	{"a: Off", `{"a":false}`, ""},
+	{"a: 2026-01-02", `{"a":20260102}`, ""},
+	{"a: 1", `{"a":"one"}`, ""},
+	{"a: 1", `{"a":true}`, "a"},
+	{"a: 1", `{"a":[1]}`, "a"},
+}
+
 // A value that some reader of YAML makes of a plain scalar is equal to it; a value that
 // none makes is not.
 func TestComparesFrontmatterOfFileAndEntry(t *testing.T) {
-	for _, c := range []struct{ yaml, json, differs string }{
-		{"a: x\nb: 1", `{"a":"x","b":1}`, ""},
-		{"a: x", `{"a":"y"}`, "a"},
-		{"a: x", `{}`, "a"},
-		{"a: x", `{"a":"x","b":null}`, ""},
-		{"a: x", `{"a":"x","b":"y"}`, "b"},
-		{"a:", `{}`, ""},
-		{"a: >\n  x\n  y\n", `{"a":"x y\n"}`, ""},
-		{"a: [x, 1]", `{"a":["x",1]}`, ""},
-		{"a: [x, 1]", `{"a":["x"]}`, "a"},
-		{"a: [x, 1]", `{"a":[1,"x"]}`, "a"},
-		{"a: [x]", `{"a":"x"}`, "a"},
-		{"a: {b: {c: d}}", `{"a":{"b":{"c":"d"}}}`, ""},
-		{"a: {b: {c: d}}", `{"a":{"b":{"c":"e"}}}`, "a"},
-		{"a: {b: c}", `{"a":"b: c"}`, "a"},
-		{"a: 2026-01-02", `{"a":"2026-01-02T00:00:00.000Z"}`, ""},
-		{"a: 1.10", `{"a":1.1}`, ""},
-		{"a: 1.10", `{"a":"1.10"}`, ""},
-		{"a: 1.10", `{"a":"1.2"}`, "a"},
-		{"a: 1.10", `{"a":1.2}`, "a"},
-		{"a: \"1.10\"", `{"a":1.1}`, "a"},
-		{"a: 12:30", `{"a":750}`, ""},
-		{"a: true", `{"a":true}`, ""},
-		{"a: true", `{"a":"true"}`, ""},
-		{"a: true", `{"a":false}`, "a"},
-		{"a: yes", `{"a":true}`, ""},
-		{"a: x", `{"a":true}`, "a"},
-		{"a: x", `{"a":1}`, "a"},
-	} {
+	for _, c := range frontmatters {
 		front, err := frontmatterOf([]byte("---\n" + c.yaml + "\n---\n"))
 		if err != nil {
 			t.Fatal(err)
