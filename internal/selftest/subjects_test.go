@@ -164,3 +164,51 @@ func TestUnobservedChecksPassWithASubject(t *testing.T) {
 		})
 	}
 }
+
+// offerEmptyLists has the server declare all capabilities, and list nothing.
+func offerEmptyLists(l *server.Features) {
+	l.Tools, l.Resources, l.Templates, l.Prompts, l.Skills = nil, nil, nil, nil, nil
+}
+
+// offerUncallable adds a tool for which no arguments exist, before all others.
+func offerUncallable(l *server.Features) {
+	l.Tools = append([]*server.Tool{{
+		Name: "never", Description: "Accept no arguments",
+		InputSchema: server.Object{
+			"type": "object", "required": []any{"url", "path"},
+			"properties": server.Object{
+				"url":  server.Object{"type": "string", "format": "uri"},
+				"path": server.Object{"type": "string", "minLength": 2, "maxLength": 1},
+			},
+			"additionalProperties": false,
+		},
+		Annotations: server.Object{"readOnlyHint": true},
+		Run: func(context.Context, *server.Call) server.Outcome {
+			content := []server.Object{{"type": "text", "text": "This tool was called."}}
+			return server.Outcome{Content: content, Failed: true}
+		},
+	}}, l.Tools...)
+}
+
+// No check fails a server whose lists are allowed and unusual.
+func TestAllowedOffersFailNoCheck(t *testing.T) {
+	for name, change := range map[string]func(l *server.Features){
+		"empty lists":                  offerEmptyLists,
+		"a tool that nobody can call":  offerUncallable,
+		"a template of a list":         offerExploded,
+		"a tool that fetches a page":   offerFetch,
+		"a file and a template for it": offerFile,
+	} {
+		for _, rev := range []spec.Revision{spec.V2025_11_25, spec.V2026_07_28} {
+			for over, at := range map[string]subject{
+				"stdio": {over: transport.Stdio}, "protected": {over: transport.HTTP, protected: true},
+			} {
+				t.Run(fmt.Sprint(name, "/", over, "/", rev), func(t *testing.T) {
+					t.Parallel()
+					at.options = server.Options{StepDelay: pace, ChangeFeatures: change}
+					requireNoProblems(t, at, rev)
+				})
+			}
+		}
+	}
+}
