@@ -29,15 +29,33 @@ func isWordingArgument(function string, index int) bool {
 }
 
 // isWordingCall reports whether a statement that calls a function changes the report but
-// no verdict: notes, and which frame is marked.
+// no verdict: notes, which frame is marked, and which check sent it.
 func isWordingCall(function string) bool {
-	return slices.Contains([]string{"Note", "Mark", "panic"}, function)
+	return slices.Contains([]string{"Note", "NoteUser", "Mark", "panic"}, function)
+}
+
+// guardsWording reports whether an if statement decides only on what changes the report but
+// no verdict.
+func guardsWording(n *ast.IfStmt) bool {
+	if n.Init != nil || n.Else != nil || len(n.Body.List) == 0 {
+		return false
+	}
+	for _, s := range n.Body.List {
+		e, ok := s.(*ast.ExprStmt)
+		if !ok {
+			return false
+		}
+		if call, ok := e.X.(*ast.CallExpr); !ok || calledName(call) == "panic" || !isWordingCall(calledName(call)) {
+			return false
+		}
+	}
+	return true
 }
 
 // isWordingFunction reports whether a function makes text for reports.
 func isWordingFunction(fn *ast.FuncDecl) bool {
 	name := strings.ToLower(fn.Name.Name)
-	return name == "string" || name == "shortjson" || strings.HasPrefix(name, "describe") ||
+	return name == "string" || name == "shortjson" || name == "noterefusal" || strings.HasPrefix(name, "describe") ||
 		strings.HasPrefix(name, "quote")
 }
 

@@ -12,10 +12,10 @@
 // that no test can kill because it changes no verdict is listed in equivalent.tsv with the
 // reason.
 //
-// Mutants are drawn from the functions of suites/… without the public API, tests, wording
-// and named bounds: negated conditions, guards that never hold, other comparisons, other boolean
-// operators, changed numbers and booleans, and removed statements, among them calls of
-// Fail. The seed decides the sample.
+// Mutants are drawn from the functions of suites/… without the public API, tests, wording,
+// conditions on which only a note depends, and named bounds: negated conditions, guards that
+// never hold, other comparisons, other boolean operators, changed numbers and booleans, and
+// removed statements, among them calls of Fail. The seed decides the sample.
 //
 // The sample is built once: an overlay of the go command replaces the mutated files, and
 // the environment variable MCPCHECK_MUTANTS chooses the mutants that are in effect. The

@@ -143,6 +143,9 @@ func f(t T, all []int, is bool) (found bool) {
 			t.Fail("a", "b", 8)
 			t.Note("c", 9)
 		}
+		if n == 6 && describe(5) {
+			t.Note("d", 9)
+		}
 		found = i > 0
 	}
 	return !found
@@ -169,7 +172,7 @@ func TestFindsMutants(t *testing.T) {
 	want := []string{
 		"not (n < 3 && is)", "never: if n < 3 && is", "n < 3 || is, for &&", "n <= 3, for <", "3 + 1",
 		"n != 7, for ==", "7 + 1", `without t.Fail("a", "b", 8)`,
-		"without found = i > 0", "i >= 0, for >", "0 + 1", "return not (!found)",
+		"5 + 1", "without found = i > 0", "i >= 0, for >", "0 + 1", "return not (!found)",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)

@@ -61,6 +61,10 @@ func (f *finder) walk(root ast.Node) {
 			f.walkCall(n)
 			return false
 		case *ast.IfStmt:
+			if guardsWording(n) {
+				f.calls(n.Cond)
+				return false
+			}
 			f.condition(n.Cond)
 			f.guard(n)
 		case *ast.ForStmt:
@@ -101,6 +105,18 @@ func (f *finder) walk(root ast.Node) {
 			f.statements(n.Body)
 		}
 		return true
+	})
+}
+
+// calls walks the calls in an expression: what they do may change a verdict even where
+// their value does not.
+func (f *finder) calls(e ast.Expr) {
+	ast.Inspect(e, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if ok {
+			f.walkCall(call)
+		}
+		return !ok
 	})
 }
 

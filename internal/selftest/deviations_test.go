@@ -304,6 +304,9 @@ func TestChecksFailDeviations(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				if len(r.Outcomes) == 0 {
+					t.Error("nothing was judged")
+				}
 				for _, o := range r.Outcomes {
 					if failed := o.Verdict == reports.Fail || o.Verdict == reports.Warn; !failed ||
 						!strings.Contains(o.Detail, d.says) {
