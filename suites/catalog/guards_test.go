@@ -145,6 +145,13 @@ var judgedStates = []struct {
 	{"a completed task", "tasks.failed.status", v4, failedTask("completed"), check.Violated},
 	{"a cancelled task", "tasks.failed.status", v4, failedTask("cancelled"), check.NotObserved},
 
+	{"an array that answers an array", "jsonrpc.batch.none", v4,
+		[]string{`>[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, `<[{"jsonrpc":"2.0","id":1,"result":{}}]`},
+		check.NotObserved},
+	{"an array that answers no array", "jsonrpc.batch.none", v4,
+		[]string{`>{"jsonrpc":"2.0","id":1,"method":"ping"}`, `<[{"jsonrpc":"2.0","id":1,"result":{}}]`},
+		check.Violated},
+
 	{"an internal error", "jsonrpc.failure.resources-read", v4, failedRead(-32603), check.Kept},
 	{"an error with a meaning of its own", "jsonrpc.failure.resources-read", v4, failedRead(-32002), check.NotObserved},
 	{"the first reserved code", "jsonrpc.failure.resources-read", v4, failedRead(-32768), check.NotObserved},
