@@ -256,6 +256,9 @@ var reactions = []struct {
 	{"official.tasks.notifications", transport.Stdio, spec.V2026_07_28,
 		editText(isAny, `"taskIds":\[[^]]*\]`, `"taskIds":[]`),
 		reports.NotObserved, "accepts no subscription to tasks"},
+	{"jsonrpc.params.invalid", transport.Stdio, spec.V2025_11_25, func(o *server.Options) {
+		o.Handler = fails(spec.MethodNotFound, func(r *server.Request) bool { return len(r.Params) == 0 })
+	}, reports.NotObserved, "the server serves none of"},
 	{"official.skills.meta", transport.Stdio, spec.V2026_07_28, func(*server.Options) {}, reports.Pass, ""},
 	{"official.skills.meta", transport.Stdio, spec.V2026_07_28,
 		editText(func(f server.Frame) bool { return f.Kind == wire.Result }, `"_meta":`, `"other":`),

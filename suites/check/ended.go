@@ -58,7 +58,7 @@ func (x *serverEnd) charge() Charge {
 	from := max(x.From, last.Index-framesBefore)
 	out := Outcome{
 		State: Violated, Detail: x.OnValid(), Expected: "the server answers and goes on", Got: "the server " + x.Reason,
-		Notes: x.notes(), EndedSession: true, Frames: Excerpt(x.Session.Transcript, from, last.Index),
+		Notes: x.notes(), Frames: Excerpt(x.Session.Transcript, from, last.Index),
 	}
 	if x.IsSilence() { // an answer that comes before the sessions end was late
 		late := x.Session.ExpectLater(last.Index, ResponseTo(last.Message.ID()))
