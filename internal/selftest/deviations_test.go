@@ -137,6 +137,10 @@ var officialDeviations = []deviation{
 		neverAnswer(func(r *server.Request) bool { return r.Method == "subscriptions/listen" })},
 }
 
+// otherCode gives errors about messages that are no requests a code of the application.
+var otherCode = editText(func(f server.Frame) bool { return f.Kind == wire.Error || f.Kind == wire.Batch },
+	`"code":-32[67]00`, `"code":-1`)
+
 // editText replaces text in the frames that match.
 func editText(matches func(f server.Frame) bool, pattern, by string) editOptions {
 	old := regexp.MustCompile(pattern)
@@ -172,6 +176,9 @@ func neverAnswer(matches func(r *server.Request) bool) editOptions {
 
 // otherDeviations are deviations of the server without it.
 var otherDeviations = []deviation{
+	{"batching.empty", "an empty array", spec.V2025_03_26, otherCode},
+	{"batching.parse-error", "a truncated batch", spec.V2025_03_26, otherCode},
+	{"batching.element.invalid", "a batch with an element that is no request", spec.V2025_03_26, otherCode},
 	{"pagination.start", "has no array", spec.V2025_11_25, secondTime("tools/list",
 		func(o server.Object) (any, *server.Error) { delete(o, "tools"); return o, nil })},
 	{"discover.answered", "server/discover was answered with", spec.V2026_07_28, secondTime("server/discover",

@@ -131,6 +131,7 @@ func TestPoorServersPassListedChecksOnly(t *testing.T) {
 	t.Parallel()
 	passed := passesOf(t, []spec.Revision{spec.V2025_11_25, spec.V2026_07_28}, map[string]subject{
 		"empty":   {over: transport.Stdio, options: server.Options{ChangeFeatures: offerEmptyLists}},
+		"http":    {over: transport.HTTP, options: server.Options{ChangeFeatures: offerEmptyLists}},
 		"unknown": {over: transport.Stdio, options: server.Options{Handler: failsFeatures(spec.MethodNotFound)}},
 		"failing": {over: transport.Stdio, options: server.Options{Handler: failsFeatures(spec.InternalError)}},
 	}, func(string, reports.Outcome) {}) // they break rules

@@ -33,6 +33,31 @@ func isFirst(method string) func(r *server.Request) bool {
 	return func(r *server.Request) bool { return r.Method == method && !seen.Swap(true) }
 }
 
+// failStatusAfterResult answers tasks/get with an error for the first task whose result was
+// requested, from then on.
+func failStatusAfterResult() func(next server.Handler) server.Handler {
+	var first atomic.Value
+	return fails(spec.InternalError, func(r *server.Request) bool {
+		id, _ := r.Params["taskId"].(string)
+		if r.Method == "tasks/result" {
+			first.CompareAndSwap(nil, id)
+		}
+		return r.Method == "tasks/get" && first.Load() == id
+	})
+}
+
+// changeFirstResult gives the first result of a task other content than the tool.
+func changeFirstResult(next server.Handler) server.Handler {
+	matches := isFirst("tasks/result")
+	return func(ctx context.Context, r *server.Request) (any, *server.Error) {
+		v, problem := next(ctx, r)
+		if o, ok := v.(server.Object); ok && matches(r) {
+			o["content"] = []any{server.Object{"type": "text", "text": "It is later now"}}
+		}
+		return v, problem
+	}
+}
+
 // The checks of reactions to valid use fail no server that refuses a request in a
 // permitted way.
 func TestPermittedReactionsFailNoCheck(t *testing.T) {
@@ -45,6 +70,9 @@ func TestPermittedReactionsFailNoCheck(t *testing.T) {
 		"resources.read.uri.code":    fails(spec.LegacyResourceNotFound, isNoURI),
 		"resources.list.succeeds":    fails(spec.InternalError, isFirst("resources/list")),
 		"tools.list.succeeds":        fails(spec.InternalError, isFirst("tools/list")),
+		"tasks.result.response":      fails(spec.InternalError, isFirst("tasks/result")),
+		"tasks.result.blocks":        failStatusAfterResult(),
+		"tasks.result.identical":     changeFirstResult,
 		"prompts.listed.answered":    fails(spec.InternalError, isFirst("prompts/get")),
 		"completion.listed.answered": fails(spec.InternalError, isFirst("completion/complete")),
 		"jsonrpc.params.code": fails(spec.InvalidRequest, func(r *server.Request) bool {

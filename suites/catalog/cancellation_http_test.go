@@ -11,7 +11,10 @@ import (
 
 // A server that refused the answer of the client by HTTP may cancel its request.
 func TestAcceptsCancellationAfterRefusedAnswer(t *testing.T) {
-	for status, want := range map[int]check.State{202: check.Violated, 429: check.Kept, 503: check.Kept} {
+	for status, want := range map[int]check.State{
+		200: check.Violated, 202: check.Violated, 204: check.Violated, 299: check.Violated,
+		300: check.Kept, 400: check.Kept, 429: check.Kept, 503: check.Kept,
+	} {
 		var w httpFrames
 		w.request(1, "GET", "")
 		w.openStream(1)

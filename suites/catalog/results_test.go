@@ -101,6 +101,15 @@ var toolCases = map[string]struct {
 		"tools.result.failure", spec.V2025_06_18,
 		calledTool(`{"name":"test_error_handling","arguments":{}}`, `{"content":[]}`), check.NotObserved,
 	},
+	"prompt with the name of the failing tool": {
+		"tools.result.failure", spec.V2025_06_18, []string{
+			`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
+			`{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"test_error_handling",` +
+				`"inputSchema":{"type":"object"}}]}}`,
+			`{"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"test_error_handling"}}`,
+			`{"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"no"}}`,
+		}, check.NotObserved,
+	},
 	"embedded resource without known capabilities": {
 		"tools.result.embedded", spec.V2025_06_18,
 		calledTool(`{"name":"look"}`, `{"content":[{"type":"resource","resource":{"uri":"a:b","text":""}}]}`),
