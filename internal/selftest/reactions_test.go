@@ -46,6 +46,19 @@ func failStatusAfterResult() func(next server.Handler) server.Handler {
 	})
 }
 
+// loseFirstResult answers the first request for the result of a task with an error, when the
+// task has ended.
+func loseFirstResult(next server.Handler) server.Handler {
+	matches := isFirst("tasks/result")
+	return func(ctx context.Context, r *server.Request) (any, *server.Error) {
+		v, problem := next(ctx, r)
+		if matches(r) {
+			return nil, &server.Error{Code: spec.InternalError, Message: "Not now"}
+		}
+		return v, problem
+	}
+}
+
 // changeFirstResult gives the first result of a task other content than the tool.
 func changeFirstResult(next server.Handler) server.Handler {
 	matches := isFirst("tasks/result")
@@ -70,7 +83,7 @@ func TestPermittedReactionsFailNoCheck(t *testing.T) {
 		"resources.read.uri.code":    fails(spec.LegacyResourceNotFound, isNoURI),
 		"resources.list.succeeds":    fails(spec.InternalError, isFirst("resources/list")),
 		"tools.list.succeeds":        fails(spec.InternalError, isFirst("tools/list")),
-		"tasks.result.response":      fails(spec.InternalError, isFirst("tasks/result")),
+		"tasks.result.response":      loseFirstResult,
 		"tasks.result.blocks":        failStatusAfterResult(),
 		"tasks.result.identical":     changeFirstResult,
 		"prompts.listed.answered":    fails(spec.InternalError, isFirst("prompts/get")),
