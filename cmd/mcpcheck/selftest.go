@@ -16,7 +16,8 @@ Exit codes: 0 faults and checks agree; 2 a glob matches no fault; 4 they disagre
 interrupted.`
 
 func selftestCommand() *cobra.Command {
-	return &cobra.Command{
+	newest := false
+	cmd := &cobra.Command{
 		Use:     "selftest [GLOB]...",
 		Short:   "Test the checks: each seeded fault must be caught by exactly the checks that it names",
 		Long:    selftestHelp,
@@ -26,7 +27,11 @@ func selftestCommand() *cobra.Command {
 			if err != nil {
 				return exitError{exitUsage, err}
 			}
-			matrix, err := selftest.Run(cmd.Context(), faults, selftest.Workers())
+			compute := selftest.Run
+			if newest {
+				compute = selftest.RunNewest
+			}
+			matrix, err := compute(cmd.Context(), faults, selftest.Workers())
 			if err != nil {
 				if cmd.Context().Err() != nil {
 					return exitError{exitInterrupted, err}
@@ -46,4 +51,7 @@ func selftestCommand() *cobra.Command {
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&newest, "newest", false,
+		"run all checks at the newest revision of each fault, and at the others only the checks that it names")
+	return cmd
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
-	"github.com/mcpcheck/mcpcheck/reference/fault"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 	"github.com/mcpcheck/mcpcheck/reports"
 	"github.com/mcpcheck/mcpcheck/suites/catalog"
@@ -24,7 +23,7 @@ import (
 // An attempt is one way to compute a cell.
 type attempt struct {
 	deadlines session.Options
-	named     bool                   // with the checks alone that the fault names
+	named     func(*Cell) bool       // in these cells, with the checks alone that the fault names
 	beside    func(check.Check) bool // and with these, if it is not nil
 }
 
@@ -43,14 +42,18 @@ var checkRevisions = sync.OnceValue(func() map[string]spec.Set {
 // revisionsOf returns the revisions of a check.
 func revisionsOf(id string) spec.Set { return checkRevisions()[id] }
 
-// checksOf returns the checks that an attempt runs on a server with a fault.
-func (a attempt) checksOf(f fault.Fault) []check.Check {
-	checks := catalog.InProfile(f.Profile, serverChecks())
-	if !a.named {
+// everyCell is true of every cell.
+func everyCell(*Cell) bool { return true }
+
+// checksOf returns the checks that an attempt runs in a cell.
+func (a attempt) checksOf(of *Cell) []check.Check {
+	checks := catalog.InProfile(of.Fault.Profile, serverChecks())
+	if !of.namedOnly {
 		return checks
 	}
+	ids := named(of.Fault)
 	return slices.DeleteFunc(checks, func(c check.Check) bool {
-		return !slices.Contains(named(f), c.ID) && (a.beside == nil || !a.beside(c))
+		return !slices.Contains(ids, c.ID) && (a.beside == nil || !a.beside(c))
 	})
 }
 
@@ -108,10 +111,10 @@ func (c *Cell) compute(ctx context.Context, attempts []attempt) (needed int) {
 			break
 		}
 		needed++
-		*c = Cell{Fault: c.Fault, Revision: c.Revision, filled: true}
+		*c = Cell{Fault: c.Fault, Revision: c.Revision, filled: true, namedOnly: a.named != nil && a.named(c)}
 		s := subject{c.Fault.Over, c.Fault.Protected, c.Fault.Options(server.Options{StepDelay: pace})}
 		r, err := s.judge(ctx, engine.Options{
-			Checks: a.checksOf(c.Fault), Revisions: []spec.Revision{c.Revision}, Profile: c.Fault.Profile,
+			Checks: a.checksOf(c), Revisions: []spec.Revision{c.Revision}, Profile: c.Fault.Profile,
 			Session: a.deadlines,
 		})
 		if err != nil {

@@ -104,7 +104,7 @@ func (d *differ) faultJobs(ctx context.Context) (jobs []func() (string, error)) 
 	isNewest := func(c Cell) bool { return c.Fault.Revisions(revisionsOf).Newest() == c.Revision }
 	older := slices.DeleteFunc(slices.Clone(cells), isNewest)
 	cells = slices.DeleteFunc(cells, func(c Cell) bool { return !isNewest(c) })
-	first := attempt{deadlines: shortDeadlines(), named: true}
+	first := attempt{deadlines: shortDeadlines(), named: everyCell}
 	if !d.Brief {
 		cells = append(cells, older...)
 		first.beside = d.isChosen

@@ -25,6 +25,7 @@ type Cell struct {
 	Unexpected []string          // checks that failed and that the fault does not name
 	Err        error
 	filled     bool
+	namedOnly  bool // it was computed with the checks alone that the fault names
 }
 
 // Exact reports whether the checks that failed are those that the fault names.
@@ -74,7 +75,17 @@ func RunNamed(ctx context.Context, faults []fault.Fault, workers int) (*Matrix, 
 	isRare := func(v Variant) bool { return v.Serial || v.Streams || v.Profile != "" }
 	common := slices.DeleteFunc(variants(), isRare)
 	return run(ctx, &Matrix{Cells: cellsOf(faults), Variants: common}, workers,
-		attempt{deadlines: shortDeadlines(), named: true},
+		attempt{deadlines: shortDeadlines(), named: everyCell},
+		attempt{deadlines: shortDeadlines()},
+		attempt{deadlines: longDeadlines()})
+}
+
+// RunNewest computes the matrix as Run does at the newest revision of each fault, and as
+// RunNamed does at the others, in about half the time.
+func RunNewest(ctx context.Context, faults []fault.Fault, workers int) (*Matrix, error) {
+	isOlder := func(c *Cell) bool { return c.Revision != c.Fault.Revisions(revisionsOf).Newest() }
+	return run(ctx, &Matrix{Cells: cellsOf(faults), Variants: variants()}, workers,
+		attempt{deadlines: shortDeadlines(), named: isOlder},
 		attempt{deadlines: shortDeadlines()},
 		attempt{deadlines: longDeadlines()})
 }

@@ -60,13 +60,16 @@ func (c Cell) wrong() []string {
 func (m *Matrix) Write(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(t, "FAULT\tCAUGHT BY\tREVISIONS\tDEVIATION")
-	exact := 0
+	exact, namedOnly := 0, 0
 	for i := 0; i < len(m.Cells); {
 		f := m.Cells[i].Fault
 		caught := strings.Join(f.CaughtBy, ", ")
 		var revisions []string
 		for ; i < len(m.Cells) && m.Cells[i].Fault.Name == f.Name; i++ {
 			mark := ""
+			if m.Cells[i].namedOnly {
+				namedOnly++
+			}
 			if m.Cells[i].Exact() {
 				exact++
 			} else {
@@ -85,6 +88,9 @@ func (m *Matrix) Write(w io.Writer) error {
 	verdicts := 0
 	for _, v := range m.Variants {
 		verdicts += len(v.Run.Outcomes)
+	}
+	if namedOnly > 0 {
+		fmt.Fprintf(w, "\n%d of the runs below were made with the checks alone that the fault names\n", namedOnly)
 	}
 	_, err := fmt.Fprintf(w, "\n%d of %d runs of a fault at a revision fail exactly the checks that the fault names\n"+
 		"%d of them were repeated with longer deadlines; the reference without a fault got %d verdicts; %s\n",
