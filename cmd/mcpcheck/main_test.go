@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	// Most of these tests wait for processes and deadlines.
-	if err := flag.Lookup("test.parallel").Value.Set("10"); err != nil {
+	if err := flag.Lookup("test.parallel").Value.Set("16"); err != nil {
 		panic(err)
 	}
 	code := m.Run()

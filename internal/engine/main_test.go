@@ -10,7 +10,7 @@ import (
 // cores. The flag is set by its value: Ginkgo does not run in a process that has it as an
 // argument.
 func TestMain(m *testing.M) {
-	if err := flag.Lookup("test.parallel").Value.Set("10"); err != nil {
+	if err := flag.Lookup("test.parallel").Value.Set("20"); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())
