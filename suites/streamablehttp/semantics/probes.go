@@ -62,7 +62,8 @@ func probes() []check.Check {
 						t.NotObserved(fmt.Sprintf("a request was answered with status %d", reply.Status), "")
 					case !answers(reply, id):
 						t.Fail("a result", fmt.Sprintf("HTTP status %d: %s", reply.Status,
-							wire.Clip(string(reply.Body), 200)), "%s %s was posted", t.Facts.BarrierMethod, what)
+							wire.Clip(string(reply.Body), 200)), "%s %s was posted, and got no result under its id",
+							t.Facts.BarrierMethod, what)
 					}
 					t.Saw()
 				}
@@ -74,7 +75,7 @@ func probes() []check.Check {
 				serves("over several lines", func(raw string) string {
 					return usual("\r\n" + strings.ReplaceAll(raw, `,"`, ",\r\n\t\"") + "\n")
 				})
-				serves("in chunks", func(raw string) string { return inChunks(usual(raw), raw) })
+				serves("in chunks, one of which ends within a character,", func(raw string) string { return inChunks(usual(raw), raw) })
 			},
 		},
 		{
