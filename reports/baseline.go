@@ -234,15 +234,16 @@ func (p BaselineProblem) entry() string {
 	return s
 }
 
-// WriteBaseline writes a baseline that excuses every fail of the run. The reason
-// of an entry is what happened; the user replaces it by why that is tolerated.
-func WriteBaseline(w io.Writer, run *Run) error {
+// WriteBaseline writes a baseline that excuses the outcomes of the run with these
+// verdicts. An outcome that is excused already keeps the reason. The reason of another
+// entry is what happened; the user replaces it by why that is tolerated.
+func WriteBaseline(w io.Writer, run *Run, verdicts ...Verdict) error {
 	var entries []baselineEntry
 	for _, o := range run.Outcomes {
-		if o.Verdict == Fail {
+		if o.isExcused() || slices.Contains(verdicts, o.Verdict) {
 			entries = append(entries, baselineEntry{
 				Check: o.ID, Revision: string(o.Revision), Transport: o.Transport,
-				Reason: "not explained yet: " + oneLine(o.Detail, 300),
+				Reason: firstNonEmpty(o.Baselined, "not explained yet: "+oneLine(o.Detail, 300)),
 			})
 		}
 	}

@@ -168,7 +168,7 @@ func TestWrittenBaselineExcusesItsRun(t *testing.T) {
 	run := smallRun()
 	run.Outcomes[1].Detail = hostile + ": # - \n'\""
 	var text bytes.Buffer
-	if err := WriteBaseline(&text, run); err != nil {
+	if err := WriteBaseline(&text, run, Fail); err != nil {
 		t.Fatal(err)
 	}
 	b, err := loadBaseline(t, text.String())

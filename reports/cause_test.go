@@ -119,7 +119,7 @@ func TestReportsShowACauseOnce(t *testing.T) {
 	a.Known = "The SDK does this."
 	b := deviation("tools.two", spec.V2025_06_18, 5, "a result", "result for id 5")
 	run := &Run{Exit: ExitFails, Outcomes: []Outcome{a, b}}
-	text := summaryText(t, run, TextOptions{})
+	text := summaryText(t, run, TextOptions{Verbose: true})
 	for _, want := range []string{
 		"FAIL  tools.one", "  also      tools.two (fail at 2025-06-18 stdio)", "The SDK does this.",
 	} {

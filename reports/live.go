@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
 )
 
 // TextOptions say how text is written; the caller knows the stream.
@@ -13,12 +14,14 @@ type TextOptions struct {
 	Color    bool // ANSI colors
 	Terminal bool // a status line may be redrawn in place
 	Quiet    bool // no progress; of the summary only problems and the conclusion
+	Verbose  bool // the summary shows each problem with its messages, and all that was not judged
+	Next     []Step
 }
 
-// Live streams the progress of a run: a line for each fail, warn and broken
-// outcome, a line for each revision and transport when the next one begins or
-// Close is called, and on a terminal a status line below. It ignores errors of
-// the writer, since progress never stops a run. It is safe for concurrent use.
+// Live streams the progress of a run: a line for each revision and transport when the
+// next one begins or Close is called; on a terminal a line for each fail, warn and broken
+// outcome, too, and a status line below; elsewhere a line every 30 seconds. It ignores
+// errors of the writer, since progress never stops a run. It is safe for concurrent use.
 type Live struct {
 	mu        sync.Mutex
 	w         io.Writer
@@ -26,10 +29,21 @@ type Live struct {
 	done      int
 	current   suite
 	hasStatus bool // a status line is on the screen
+	now       func() time.Time
+	began     time.Time
+	lastLine  time.Time
 }
 
 // NewLive returns a Live that writes to w.
-func NewLive(w io.Writer, o TextOptions) *Live { return &Live{w: w, o: o} }
+func NewLive(w io.Writer, o TextOptions) *Live { return newLive(w, o, time.Now) }
+
+func newLive(w io.Writer, o TextOptions, now func() time.Time) *Live {
+	began := now()
+	return &Live{w: w, o: o, now: now, began: began, lastLine: began}
+}
+
+// lineEvery is how often a line is written where there is no terminal.
+const lineEvery = 30 * time.Second
 
 // Outcome shows an outcome. The caller passes the outcomes of one revision and
 // transport one after another.
@@ -46,14 +60,26 @@ func (l *Live) Outcome(o Outcome) {
 	l.done++
 	l.current.Totals[o.Verdict]++
 	l.current.MS += o.MS
+	if !l.o.Terminal {
+		if l.now().Sub(l.lastLine) >= lineEvery {
+			fmt.Fprintln(l.w, l.status(o))
+			l.lastLine = l.now()
+		}
+		return
+	}
 	switch o.Verdict {
 	case Fail, Warn, Broken:
 		l.clearStatus()
 		l.problem(o)
 	}
-	if l.o.Terminal {
-		l.drawStatus(o)
-	}
+	l.drawStatus(o)
+}
+
+// status says how far the run is.
+func (l *Live) status(o Outcome) string {
+	elapsed := l.now().Sub(l.began).Truncate(time.Second)
+	return fmt.Sprintf("%s  %s in %s, last %s", oneLine(l.current.name(), suiteLimit),
+		plural(l.done, "verdict", "verdicts"), elapsed, oneLine(o.ID, idLimit))
 }
 
 // Notice shows a line that is no outcome.
@@ -93,6 +119,7 @@ func (l *Live) endSuite() {
 	if l.current.Totals != nil {
 		fmt.Fprintf(l.w, "%s: %s (%s)\n",
 			oneLine(l.current.name(), suiteLimit), l.o.totals(l.current.Totals), formatMS(l.current.MS))
+		l.lastLine = l.now()
 	}
 }
 
@@ -104,8 +131,7 @@ func (l *Live) clearStatus() {
 }
 
 func (l *Live) drawStatus(o Outcome) {
-	name := oneLine(l.current.name(), suiteLimit)
-	line := fmt.Sprintf("%s  %s  %s", name, formatInt(l.done), oneLine(o.ID, idLimit))
+	line := l.status(o)
 	width := l.o.Width
 	if width <= 0 {
 		width = 80

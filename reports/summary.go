@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
@@ -21,11 +23,10 @@ const (
 // checksShown is how many checks the summary names of a group without verdict.
 const checksShown = 4
 
-// WriteSummary writes the result of a run for a person at a terminal: the
-// target, the totals of each revision, each deviation once with its rule, the command
-// that reruns it and the other checks that saw it, what could not be judged and why, and in the last line
-// the conclusion that run.Exit stands for. It escapes and cuts whatever the
-// target sent.
+// WriteSummary writes the result of a run for a person at a terminal: the target, the
+// totals of each revision, each deviation once, what was not judged, and in the last line
+// the conclusion that run.Exit stands for. It is short unless o.Verbose is set. It escapes
+// and cuts whatever the target sent.
 func WriteSummary(w io.Writer, run *Run, o TextOptions) error {
 	out := bufio.NewWriter(w)
 	p := printer{TextOptions: o, w: out}
@@ -33,24 +34,34 @@ func WriteSummary(w io.Writer, run *Run, o TextOptions) error {
 		p.head(run)
 		p.totals(run)
 	}
-	p.problems(problemsOf(run, false), "")
-	p.findings(run.Findings)
-	p.baselineProblems(run.Baseline)
-	if !o.Quiet {
-		p.problems(problemsOf(run, true), "  (in the baseline)")
-		p.unjudged("Not run", unjudgedOf(run, NotRun))
-		p.unjudged("Not observed", unjudgedOf(run, NotObserved))
-	}
-	if !o.Quiet || run.Exit == ExitNotJudged { // the notes say why nothing was judged
-		for _, n := range run.Notes {
-			p.note(n)
-		}
+	if o.Verbose {
+		p.whole(run)
+	} else {
+		p.brief(run)
 	}
 	p.conclusion(run)
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("write summary: %w", err)
 	}
 	return nil
+}
+
+// whole writes each deviation with its messages and rules, the command that reruns it and
+// the other checks that saw it, and all that was not judged with the reasons.
+func (p printer) whole(run *Run) {
+	p.problems(problemsOf(run, false), "")
+	p.findings(run.Findings)
+	p.baselineProblems(run.Baseline)
+	if !p.Quiet {
+		p.problems(problemsOf(run, true), "  (in the baseline)")
+		p.unjudged("Not run", unjudgedOf(run, NotRun))
+		p.unjudged("Not observed", unjudgedOf(run, NotObserved))
+	}
+	if !p.Quiet || run.Exit == ExitNotJudged { // the notes say why nothing was judged
+		for _, n := range run.Notes {
+			p.note(n)
+		}
+	}
 }
 
 // note writes a note; its further lines quote what the target wrote.
@@ -121,13 +132,16 @@ func (p printer) head(run *Run) {
 // target does not speak a revision.
 func (p printer) totals(run *Run) {
 	all := suitesOf(run)
-	var used []Verdict
-	t := tallyOf(run)
-	for _, v := range Verdicts() {
-		if t.of[v] > 0 {
-			used = append(used, v)
+	if !p.Verbose {
+		all = slices.DeleteFunc(all, func(s suite) bool { return run.doesNotSpeak(s.Revision) })
+	}
+	total := make(map[Verdict]int)
+	for _, s := range all {
+		for v, n := range s.Totals {
+			total[v] += n
 		}
 	}
+	used := slices.DeleteFunc(Verdicts(), func(v Verdict) bool { return total[v] == 0 })
 	width := 0
 	for _, s := range all {
 		width = max(width, len(oneLine(s.name(), suiteLimit)))
@@ -142,7 +156,7 @@ func (p printer) totals(run *Run) {
 			p.totalsRow(fmt.Sprintf("%-*s", width, oneLine(s.name(), suiteLimit)), used, s.Totals)
 		}
 		if len(all) > 1 {
-			p.totalsRow(fmt.Sprintf("%-*s", width, "all"), used, t.of)
+			p.totalsRow(fmt.Sprintf("%-*s", width, "all"), used, total)
 		}
 	}
 	for _, r := range run.Revisions {
@@ -154,6 +168,11 @@ func (p printer) totals(run *Run) {
 	if len(all) > 0 || len(run.Revisions) > 0 {
 		p.line("")
 	}
+}
+
+// doesNotSpeak reports whether the run found that the target does not speak a revision.
+func (run *Run) doesNotSpeak(rev spec.Revision) bool {
+	return slices.ContainsFunc(run.Revisions, func(r RevisionRun) bool { return r.Revision == rev && !r.Spoken })
 }
 
 func (p printer) totalsRow(label string, verdicts []Verdict, of map[Verdict]int) {
@@ -170,9 +189,6 @@ func (p printer) totalsRow(label string, verdicts []Verdict, of map[Verdict]int)
 
 func (p printer) problems(all []problem, suffix string) {
 	for _, c := range all {
-		if c.Verdict == Warn && p.Quiet {
-			continue
-		}
 		p.line("%s  %s%s", p.paint(c.Verdict, label(c.Verdict)), p.bold(oneLine(c.ID, idLimit)), suffix)
 		p.paragraph("  ", oneLine(c.Variants[0].Says, detailLimit))
 		for _, v := range c.Variants {

@@ -3,8 +3,10 @@ package reports
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
@@ -12,7 +14,7 @@ import (
 
 func liveText(run *Run, o TextOptions) string {
 	var b bytes.Buffer
-	live := NewLive(&b, o)
+	live := newLive(&b, o, func() time.Time { return time.Unix(0, 0) })
 	for _, o := range run.Outcomes {
 		live.Outcome(o)
 	}
@@ -34,10 +36,17 @@ func TestTextGoldens(t *testing.T) {
 	compareGolden(t, "small.live.txt", []byte(liveText(run, TextOptions{})))
 	compareGolden(t, "small.live.terminal.txt",
 		[]byte(liveText(run, TextOptions{Terminal: true, Width: 60, Color: true})))
-	compareGolden(t, "small.summary.txt", []byte(summaryText(t, run, TextOptions{})))
-	compareGolden(t, "small.summary.80.color.txt", []byte(summaryText(t, run, TextOptions{Width: 80, Color: true})))
+	next := []Step{{"mcpcheck explain tools.call.unknown", "what the clause says"}}
+	compareGolden(t, "small.brief.txt", []byte(summaryText(t, run, TextOptions{Next: next})))
+	compareGolden(t, "small.brief.80.color.txt", []byte(summaryText(t, run, TextOptions{Width: 80, Color: true})))
+	compareGolden(t, "large.brief.txt", []byte(summaryText(t, largeRun(t), TextOptions{Width: 100})))
 	compareGolden(t, "small.summary.quiet.txt", []byte(summaryText(t, run, TextOptions{Quiet: true})))
-	compareGolden(t, "large.summary.txt", []byte(summaryText(t, largeRun(t), TextOptions{Width: 100})))
+	whole := TextOptions{Verbose: true}
+	compareGolden(t, "small.summary.txt", []byte(summaryText(t, run, whole)))
+	whole.Width = 100
+	compareGolden(t, "large.summary.txt", []byte(summaryText(t, largeRun(t), whole)))
+	whole.Width, whole.Color = 80, true
+	compareGolden(t, "small.summary.80.color.txt", []byte(summaryText(t, run, whole)))
 }
 
 // No control character of a target is written to a terminal. The only ones are the newlines
@@ -45,7 +54,7 @@ func TestTextGoldens(t *testing.T) {
 func TestTextEscapesTheTarget(t *testing.T) {
 	run := hostileRun()
 	text := liveText(run, TextOptions{Terminal: false}) + summaryText(t, run, TextOptions{}) +
-		summaryText(t, run, TextOptions{Quiet: true})
+		summaryText(t, run, TextOptions{Quiet: true}) + summaryText(t, run, TextOptions{Verbose: true})
 	for i, r := range text {
 		if r != '\n' && !unicode.IsPrint(r) || r == unicode.ReplacementChar {
 			t.Fatalf("%q in the text near %q", r, text[max(0, i-40):i+4])
@@ -87,7 +96,7 @@ func TestLongStringsAreCut(t *testing.T) {
 	long := strings.Repeat("ä", 1<<20)
 	o := Outcome{ID: "a.b", Verdict: Fail, Detail: long, Got: long, Revision: spec.V2025_06_18, Transport: "stdio"}
 	run := &Run{Outcomes: []Outcome{o}}
-	text := liveText(run, TextOptions{}) + summaryText(t, run, TextOptions{Width: 80})
+	text := liveText(run, TextOptions{Terminal: true}) + summaryText(t, run, TextOptions{Width: 80, Verbose: true})
 	if len(text) > 8000 || !strings.Contains(text, "2,097,152 bytes in all") {
 		t.Errorf("a string of 2 MB takes %d bytes of text: %.300s", len(text), text)
 	}
@@ -99,7 +108,9 @@ func TestLongStringsAreCut(t *testing.T) {
 func TestWrappedTextFitsTheTerminal(t *testing.T) {
 	run := largeRun(t)
 	for _, width := range []int{60, 80, 120} {
-		for line := range strings.Lines(summaryText(t, run, TextOptions{Width: width})) {
+		text := summaryText(t, run, TextOptions{Width: width}) +
+			summaryText(t, run, TextOptions{Width: width, Verbose: true})
+		for line := range strings.Lines(text) {
 			line = strings.TrimSuffix(line, "\n")
 			// Links, messages and commands stay whole, to be copied; the table has its
 			// own width.
@@ -157,12 +168,54 @@ func TestNotRunIsGroupedByCause(t *testing.T) {
 }
 
 func TestOneCheckAtSeveralRevisionsIsOneProblem(t *testing.T) {
-	text := summaryText(t, smallRun(), TextOptions{})
+	text := summaryText(t, smallRun(), TextOptions{Verbose: true})
 	if n := strings.Count(text, "FAIL  tools.call.unknown"); n != 1 {
 		t.Errorf("shown %d times:\n%s", n, text)
 	}
 	if !strings.Contains(text, "2025-06-18, 2025-11-25 stdio, 2025-11-25 http") {
 		t.Errorf("the places are not listed:\n%s", text)
+	}
+}
+
+// The short summary of a server with two fails has at most 40 lines: that of a server at all
+// revisions with many warns, checks not observed, and commands to run next.
+func TestBriefSummaryIsShort(t *testing.T) {
+	run := largeRun(t)
+	fails := map[string]bool{}
+	run.Outcomes = slices.DeleteFunc(run.Outcomes, func(o Outcome) bool {
+		if o.Verdict == Fail && o.Baselined == "" && len(fails) < 2 {
+			fails[o.ID] = true
+		}
+		return o.Verdict == Fail && !fails[o.ID]
+	})
+	run.Exit = ExitCode(run, StrictOff)
+	o := TextOptions{Next: []Step{{"a", "b"}, {"c", "d"}, {"e", "f"}, {"not", "shown"}}}
+	text := summaryText(t, run, o)
+	if n := strings.Count(text, "\n"); n > 40 || len(fails) != 2 || strings.Contains(text, "not  # shown") {
+		t.Errorf("%d fails take %d lines:\n%s", len(fails), n, text)
+	}
+	for id := range fails {
+		if !strings.Contains(text, "FAIL  "+id) {
+			t.Errorf("%s is not in the summary", id)
+		}
+	}
+}
+
+// Without a terminal, a line says every half minute how far the run is, and no fail is
+// printed before the summary.
+func TestProgressWithoutTerminal(t *testing.T) {
+	var b bytes.Buffer
+	now := time.Unix(0, 0)
+	live := newLive(&b, TextOptions{}, func() time.Time { return now })
+	for range 100 {
+		now = now.Add(time.Second)
+		live.Outcome(Outcome{ID: "a.b", Verdict: Fail, Revision: spec.V2025_11_25, Transport: "stdio"})
+	}
+	live.Close()
+	want := "2025-11-25 stdio  30 verdicts in 30s, last a.b\n2025-11-25 stdio  60 verdicts in 1m0s, last a.b\n" +
+		"2025-11-25 stdio  90 verdicts in 1m30s, last a.b\n2025-11-25 stdio: 100 fail (0.0 ms)\n"
+	if b.String() != want {
+		t.Errorf("got %q", b.String())
 	}
 }
 
@@ -188,8 +241,8 @@ func TestOutcomesThatDifferInCountedIDsAreOneVariant(t *testing.T) {
 // in the totals of their row.
 func TestTextHasEveryOutcome(t *testing.T) {
 	for _, run := range []*Run{smallRun(), largeRun(t)} {
-		text := summaryText(t, run, TextOptions{})
-		live := liveText(run, TextOptions{})
+		text := summaryText(t, run, TextOptions{Verbose: true})
+		live := liveText(run, TextOptions{Terminal: true})
 		for _, o := range run.Outcomes {
 			switch o.Verdict {
 			case Fail, Warn, Broken:

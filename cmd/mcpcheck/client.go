@@ -78,7 +78,7 @@ func testClient(cmd *cobra.Command, args []string, f *flags) error {
 	if err == nil {
 		run, err = ginkgosuite.Run(cmd.Context(), engine.AsTarget(e).(suites.Target))
 	}
-	return f.conclude(words, run, err, out)
+	return f.conclude("client", words, run, err, out)
 }
 
 // clientTarget returns the client that the command line names, and the words

@@ -12,7 +12,7 @@ import (
 // conclude completes a run that ended, writes the reports, and returns the exit
 // code. The words name the target on a command line. A run that is nil could not
 // be made; failure then says why.
-func (f *flags) conclude(words []string, run *reports.Run, failure error, out *outputs) error {
+func (f *flags) conclude(verb string, words []string, run *reports.Run, failure error, out *outputs) error {
 	if run == nil {
 		out.close()
 		return exitError{exitBroken, failure}
@@ -30,6 +30,7 @@ func (f *flags) conclude(words []string, run *reports.Run, failure error, out *o
 		run.Notes = append(run.Notes, failure.Error())
 	}
 	f.secrets.HideIn(run)
+	out.next = f.nextSteps(verb, words)
 	if err := out.write(run); err != nil {
 		return exitError{exitBroken, err}
 	}
@@ -94,7 +95,8 @@ func (f *flags) options() map[string]any {
 func (f *flags) rerun(verb string, words []string) func(ids []string, rev spec.Revision) string {
 	return func(ids []string, rev spec.Revision) string {
 		args := []string{
-			"mcpcheck", verb, "--only", strings.Join(ids, ","), "--spec", string(rev), "--seed", fmt.Sprint(f.seed),
+			"mcpcheck", verb, "--verbose", "--only", strings.Join(ids, ","), "--spec", string(rev),
+			"--seed", fmt.Sprint(f.seed),
 		}
 		for _, name := range f.allowTools {
 			args = append(args, "--allow-tools", name)

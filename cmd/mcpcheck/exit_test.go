@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -27,7 +28,7 @@ func TestExitCodesOfRuns(t *testing.T) {
 			"jsonrpc.version"},
 		"fault in process": {argv("server --spec 2025-11-25 --only jsonrpc --reference=no-jsonrpc-member"),
 			1, "jsonrpc.version"},
-		"excused": {argv("server --spec 2025-11-25 --only jsonrpc --baseline "+known,
+		"excused": {argv("server --verbose --spec 2025-11-25 --only jsonrpc --baseline "+known,
 			referenceProcess("no-jsonrpc-member")), 0, "they know"},
 		"wrong baseline entry": {argv("server --spec 2025-11-25 --only jsonrpc --baseline "+stale,
 			referenceProcess("")), 1, "was broken once"},
@@ -51,7 +52,7 @@ func TestExitCodesOfRuns(t *testing.T) {
 		"reference over SSE": {argv("server --reference --transport sse --only ping.answered"), 0,
 			"2024-11-05 sse"},
 		"fails a Robust check": {
-			argv("server --spec 2025-11-25 --only ping.survived", peerProcess("peer-exits")), 0,
+			argv("server --verbose --spec 2025-11-25 --only ping.survived", peerProcess("peer-exits")), 0,
 			"ROBUST, no clause requires it; see basic/utilities/ping#behavior-requirements",
 		},
 		"deadline": {argv("server --deadline 1s --start-timeout 30s", peerProcess("peer-silent")), 3, "deadline"},
@@ -137,4 +138,21 @@ func TestListAndExplain(t *testing.T) {
 		"explain an unknown name": {argv("explain jsonrpc.versionn"), 2, "jsonrpc.version"},
 		"list":                    {argv("list"), 0, "jsonrpc.method.unknown"},
 	})
+}
+
+// A run that reads the baseline which an earlier run wrote excuses what failed there.
+func TestWrittenBaselineIsAccepted(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "baseline.yaml")
+	t.Parallel()
+	judge := "server --spec 2025-11-25 --only jsonrpc --reference=no-jsonrpc-member "
+	for _, c := range []exitCase{
+		{argv(judge + "--write-baseline " + file), 1, "does not conform"},
+		{argv(judge + "--baseline " + file), 0, "excused by the baseline"},
+		{argv(judge + "--baseline " + file + " --write-baseline " + file), 2, "name the same file"},
+	} {
+		r := run(t, c.args...)
+		if r.code != c.code || !strings.Contains(r.out+r.errors, c.text) {
+			t.Errorf("%q: exit %d, want %d with %q\n%s%s", c.args, r.code, c.code, c.text, r.out, r.errors)
+		}
+	}
 }

@@ -40,6 +40,7 @@ type flags struct {
 	junit        string
 	html         string
 	baselineFile string
+	newBaseline  string
 	configFile   string
 	transport    string
 	headers      []string
@@ -47,6 +48,7 @@ type flags struct {
 	ca           string
 	recorded     bool
 	quiet        bool
+	verbose      bool
 	noColor      bool
 	reference    string // the name of a fault, or noFault
 
@@ -70,6 +72,8 @@ func (f *flags) addJudging(cmd *cobra.Command) {
 	s.Lookup("strict").NoOptDefVal = reports.StrictWarn
 	s.Uint64Var(&f.seed, "seed", 0, "seed of all random choices (default: a new one, shown in the report)")
 	s.StringVar(&f.baselineFile, "baseline", "", "excuse the known failures that this YAML `file` lists")
+	s.StringVar(&f.newBaseline, "write-baseline", "",
+		"write a baseline that excuses what fails in this run to `file`; with --strict also what warns")
 	completeFlag(cmd, "spec", func() []string { return append(revisionNames(), "all") })
 	completeFlag(cmd, "only", checkNames)
 	completeFlag(cmd, "skip", checkNames)
@@ -96,7 +100,9 @@ func (f *flags) addOutputs(cmd *cobra.Command) {
 	s.StringVar(&f.json, "json", "", "write the JSON report to `file` (- is stdout)")
 	s.StringVar(&f.junit, "junit", "", "write the JUnit report to `file` (- is stdout)")
 	s.StringVar(&f.html, "html", "", "write the HTML report to `file` (- is stdout)")
-	s.BoolVar(&f.quiet, "quiet", false, "print the summary only")
+	s.BoolVar(&f.quiet, "quiet", false, "print what fails and warns and the conclusion only")
+	s.BoolVar(&f.verbose, "verbose", false,
+		"print each problem with its messages and rules, and all that was not judged")
 	s.BoolVar(&f.noColor, "no-color", false, "print without colors")
 }
 

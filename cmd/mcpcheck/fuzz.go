@@ -106,7 +106,7 @@ func fuzzServer(cmd *cobra.Command, args []string, f *flags, s *fuzzFlags) error
 	note, end, err := server.open(cmd.Context(), f)
 	defer func() { end() }()
 	if err != nil {
-		return f.conclude(server.words, unreachedRun(cmd.Context(), began, f.seed), err, out)
+		return f.conclude("fuzz", server.words, unreachedRun(cmd.Context(), began, f.seed), err, out)
 	}
 	target, guard, err := server.target.WithGuard(startGuard)
 	if err != nil {
@@ -132,7 +132,7 @@ func fuzzServer(cmd *cobra.Command, args []string, f *flags, s *fuzzFlags) error
 		failure = nil
 	}
 	run.Started, run.MS, run.Seed = began, float64(time.Since(began).Microseconds())/1000, f.seed
-	err = f.conclude(server.words, run, failure, out)
+	err = f.conclude("fuzz", server.words, run, failure, out)
 	if res.Broken && err == nil {
 		return exitError{code: exitBroken}
 	}

@@ -20,6 +20,7 @@ type outputs struct {
 	summary  *os.File
 	text     reports.TextOptions // of the summary
 	progress *reports.Live
+	next     func(*reports.Run) []reports.Step // what the user may run after it
 }
 
 type outputFile struct {
@@ -39,8 +40,10 @@ func (f *flags) openOutputs() (*outputs, error) {
 	for _, r := range []struct {
 		flag, name string
 		write      func(io.Writer, *reports.Run) error
-	}{{"json", f.json, reports.WriteJSON}, {"junit", f.junit, reports.WriteJUnit}, {"html", f.html,
-		reports.WriteHTML}} {
+	}{
+		{"json", f.json, reports.WriteJSON}, {"junit", f.junit, reports.WriteJUnit},
+		{"html", f.html, reports.WriteHTML}, {"write-baseline", f.newBaseline, f.writeBaseline},
+	} {
 		switch {
 		case r.name == "":
 		case r.name == "-" && toStdout != "":
@@ -62,12 +65,21 @@ func (f *flags) openOutputs() (*outputs, error) {
 	return o, nil
 }
 
+// writeBaseline writes a baseline that excuses what makes a run like this one exit with 1.
+func (f *flags) writeBaseline(w io.Writer, run *reports.Run) error {
+	if f.strict == reports.StrictOff {
+		return reports.WriteBaseline(w, run, reports.Fail)
+	}
+	return reports.WriteBaseline(w, run, reports.Fail, reports.Warn)
+}
+
 // requireOwnFiles returns an error if two reports go to one file, or a report to a file
 // that is read.
 func (f *flags) requireOwnFiles() error {
 	files := []struct{ flag, name string }{
 		{"config", f.configFile}, {"baseline", f.baselineFile}, {"ca", f.ca}, // read
 		{"json", f.json}, {"junit", f.junit}, {"html", f.html},
+		{"write-baseline", f.newBaseline},
 	}
 	const read = 3
 	for i := read; i < len(files); i++ {
@@ -98,7 +110,7 @@ func isSameFile(a, b string) bool {
 // textOptions returns how to write to a file: colors and redrawing only on a
 // terminal, colors only if the user did not ask for plain text (NO_COLOR).
 func (f *flags) textOptions(file *os.File) reports.TextOptions {
-	o := reports.TextOptions{Quiet: f.quiet, Terminal: term.IsTerminal(int(file.Fd()))}
+	o := reports.TextOptions{Quiet: f.quiet, Verbose: f.verbose, Terminal: term.IsTerminal(int(file.Fd()))}
 	if !o.Terminal {
 		return o
 	}
@@ -132,6 +144,7 @@ func (o *outputs) write(run *reports.Run) error {
 			errs = append(errs, fmt.Errorf("write %s: %w", f.name, err))
 		}
 	}
+	o.text.Next = o.next(run)
 	errs = append(errs, reports.WriteSummary(o.summary, run, o.text))
 	return errors.Join(errs...)
 }

@@ -84,7 +84,7 @@ func testServer(cmd *cobra.Command, args []string, f *flags) error {
 	note, end, err := server.open(cmd.Context(), f)
 	if err != nil {
 		end()
-		return f.conclude(server.words, unreachedRun(cmd.Context(), began, f.seed), err, out)
+		return f.conclude("server", server.words, unreachedRun(cmd.Context(), began, f.seed), err, out)
 	}
 	target, guard, err := server.target.WithGuard(startGuard)
 	if err != nil {
@@ -106,7 +106,7 @@ func testServer(cmd *cobra.Command, args []string, f *flags) error {
 	if run != nil && early != "" {
 		run.Notes = append(run.Notes, "the server ended during the run: "+early)
 	}
-	return f.conclude(server.words, run, err, out)
+	return f.conclude("server", server.words, run, err, out)
 }
 
 // judge runs the Ginkgo suite of a server.

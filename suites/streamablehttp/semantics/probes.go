@@ -75,7 +75,9 @@ func probes() []check.Check {
 				serves("over several lines", func(raw string) string {
 					return usual("\r\n" + strings.ReplaceAll(raw, `,"`, ",\r\n\t\"") + "\n")
 				})
-				serves("in chunks, one of which ends within a character,", func(raw string) string { return inChunks(usual(raw), raw) })
+				serves("in chunks, one of which ends within a character,", func(raw string) string {
+					return inChunks(usual(raw), raw)
+				})
 			},
 		},
 		{
