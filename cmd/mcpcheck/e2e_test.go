@@ -16,7 +16,7 @@ import (
 func TestHelpBeginsWithAnExample(t *testing.T) {
 	for _, verb := range argv("server client fuzz replay list explain selftest reference") {
 		r := run(t, verb, "--help")
-		if !strings.HasPrefix(r.out, "  mcpcheck "+verb) || strings.Contains(r.out, "Examples:") {
+		if !strings.HasPrefix(r.out, "Examples:\n  mcpcheck "+verb) || strings.Count(r.out, "Examples:") != 1 {
 			t.Errorf("%s --help prints\n%s", verb, r.out)
 		}
 	}

@@ -137,6 +137,17 @@ func TestListAndExplain(t *testing.T) {
 		"explain a check":         {argv("explain jsonrpc.version"), 0, "jsonrpc-version-literal"},
 		"explain an unknown name": {argv("explain jsonrpc.versionn"), 2, "jsonrpc.version"},
 		"list":                    {argv("list"), 0, "jsonrpc.method.unknown"},
+		"list an area":            {argv("list ping"), 0, "ping (7)\n  ping.answered  "},
+		"list a glob, of a level": {argv("list tools.name.* --level must"), 0, "\n1 check\n"},
+		"list at the latest":      {argv("list ping --spec latest"), 0, "0 checks\n"},
+		"list an unknown level":   {argv("list --level may"), 2, `--level must be must, should or robust, not "may"`},
+		"list an unknown area":    {argv("list tolls"), 2, "did you mean tools?"},
+		"list rules of a level":   {argv("list --rules --level must"), 2, "list --rules lists all rules"},
+		"explain an area":         {argv("explain ping"), 0, "  ping.answered  "},
+		"explain an unknown area": {argv("explain tolls"), 2, "nor an area; did you mean tools?"},
+		"latest revision":         {argv("server --reference --only discover --spec latest"), 0, "2026-07-28 stdio"},
+		"help has groups":         {argv("server --help"), 0, "\nTime:\n      --deadline duration  "},
+		"help has examples":       {argv("fuzz --help"), 0, "Examples:\n  mcpcheck fuzz "},
 	})
 }
 

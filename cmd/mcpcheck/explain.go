@@ -17,11 +17,12 @@ import (
 
 func explainCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "explain CHECK-OR-RULE",
+		Use:   "explain CHECK-OR-RULE-OR-AREA",
 		Short: "Explain a check or a rule: its requirement, its clauses, and what tests it",
 		Long: "Explain a check or a rule: its requirement, its clauses, and what tests it.\n\n" +
-			"For a scenario of the public conformance suite, name the checks that test the same.",
-		Example: "  mcpcheck explain jsonrpc.method.unknown",
+			"For an area, list its checks. For a scenario of the public conformance suite, name the checks that\n" +
+			"test the same.",
+		Example: "  mcpcheck explain jsonrpc.method.unknown\n  mcpcheck explain tools",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return fmt.Errorf("explain needs the id of one check or rule, not %d arguments, for example: "+
@@ -33,7 +34,7 @@ func explainCommand() *cobra.Command {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return explainable(), cobra.ShellCompDirectiveNoFileComp
+			return append(explainable(), areaNames()...), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return explain(cmd.OutOrStdout(), args[0]) },
 	}
@@ -56,11 +57,18 @@ func explain(w io.Writer, name string) error {
 		explainRule(w, l, row)
 		return nil
 	}
-	if known, err := explainScenario(w, name); known || err != nil {
+	known, err := explainScenario(w, name)
+	if err != nil {
 		return err
 	}
-	return fmt.Errorf("%q is neither a check nor a rule; %s", name,
-		suggest(name, explainable(), checksHint))
+	if checks, err := catalog.Select(catalog.Checks(), []string{name}, nil); err == nil {
+		return listChecks(w, checks, false)
+	}
+	if known {
+		return nil
+	}
+	return fmt.Errorf("%q is neither a check nor a rule nor an area; %s", name,
+		suggest(name, append(explainable(), areaNames()...), checksHint))
 }
 
 // explainable returns the names of all checks and rules.
@@ -68,6 +76,15 @@ func explainable() []string {
 	out := checkNames()
 	if l, err := fixtures.ReadLedger(); err == nil {
 		out = append(out, l.IDs()...)
+	}
+	return out
+}
+
+// areaNames returns the names of all areas.
+func areaNames() []string {
+	var out []string
+	for _, a := range areasOf(catalog.Checks()) {
+		out = append(out, a.name)
 	}
 	return out
 }

@@ -64,7 +64,7 @@ const noFault = "conforming"
 func (f *flags) addJudging(cmd *cobra.Command) {
 	s := cmd.Flags()
 	s.StringSliceVar(&f.specs, "spec", nil,
-		"test these `revisions` only, or all (default: every revision that the target speaks)")
+		"test these `revisions` only, or latest, or all (default: every revision that the target speaks)")
 	s.StringSliceVar(&f.only, "only", nil, "run checks that match these `globs` only")
 	s.StringSliceVar(&f.skip, "skip", nil, "leave out checks that match these `globs`")
 	s.DurationVar(&f.deadline, "deadline", 10*time.Minute, "end the whole run after this time")
@@ -74,7 +74,7 @@ func (f *flags) addJudging(cmd *cobra.Command) {
 	s.StringVar(&f.baselineFile, "baseline", "", "excuse the known failures that this YAML `file` lists")
 	s.StringVar(&f.newBaseline, "write-baseline", "",
 		"write a baseline that excuses what fails in this run to `file`; with --strict also what warns")
-	completeFlag(cmd, "spec", func() []string { return append(revisionNames(), "all") })
+	completeFlag(cmd, "spec", specNames)
 	completeFlag(cmd, "only", checkNames)
 	completeFlag(cmd, "skip", checkNames)
 }
@@ -186,13 +186,28 @@ func (f *flags) validate(cmd *cobra.Command) error {
 }
 
 // revisions returns the revisions that --spec names, all where it names none.
-func (f *flags) revisions() ([]spec.Revision, error) {
-	names := slices.DeleteFunc(slices.Clone(f.specs), func(name string) bool { return name == "all" })
-	out, err := parseRevisions(names)
+func (f *flags) revisions() ([]spec.Revision, error) { return revisionsNamed(f.specs) }
+
+// specNames are the values of --spec.
+func specNames() []string { return append(revisionNames(), "latest", "all") }
+
+// revisionsNamed returns the revisions of a list of values of --spec, all where it is empty.
+func revisionsNamed(names []string) ([]spec.Revision, error) {
+	var dates []string
+	for _, name := range names {
+		switch name {
+		case "all":
+		case "latest":
+			dates = append(dates, string(spec.Every.Newest()))
+		default:
+			dates = append(dates, name)
+		}
+	}
+	out, err := parseRevisions(dates)
 	if err != nil {
 		return nil, err
 	}
-	if len(names) == 0 || len(names) < len(f.specs) {
+	if len(names) == 0 || slices.Contains(names, "all") {
 		return spec.Revisions(), nil
 	}
 	return out, nil

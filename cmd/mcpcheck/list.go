@@ -2,8 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -15,30 +18,63 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
+// A listing says which checks are listed, and how.
+type listing struct {
+	json, rules bool
+	specs       []string
+	level       string
+}
+
 func listCommand() *cobra.Command {
-	var asJSON, rules bool
+	var l listing
 	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "List the checks, or the rules that they test",
-		Example: "  mcpcheck list\n  mcpcheck list --rules --json",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("list takes no arguments, such as %q; it prints all checks", args[0])
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Use:   "list [GLOB]...",
+		Short: "List the checks by area, or the rules that they test",
+		Example: "  mcpcheck list tools 'streamable-http.session*'\n  mcpcheck list --spec latest --level must\n" +
+			"  mcpcheck list --rules --json",
+		RunE: func(cmd *cobra.Command, globs []string) error {
 			out := cmd.OutOrStdout()
-			if rules {
-				return listRules(out, asJSON)
+			if l.rules {
+				if len(globs) > 0 || len(l.specs) > 0 || l.level != "" {
+					return errors.New("list --rules lists all rules: it takes neither a glob nor --spec nor --level")
+				}
+				return listRules(out, l.json)
 			}
-			return listChecks(out, asJSON)
+			checks, err := l.choose(globs)
+			if err != nil {
+				return err
+			}
+			return listChecks(out, checks, l.json)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, format 1")
-	cmd.Flags().BoolVar(&rules, "rules", false,
+	s := cmd.Flags()
+	s.BoolVar(&l.json, "json", false, "print JSON, format 1")
+	s.BoolVar(&l.rules, "rules", false,
 		"count the rules of the ledger by how they are covered; with --json, list each of them")
+	s.StringSliceVar(&l.specs, "spec", nil, "list the checks of these `revisions` only, or of the latest one")
+	s.StringVar(&l.level, "level", "", "list the checks of this `level` only: must, should or robust")
+	completeFlag(cmd, "spec", specNames)
+	completeFlag(cmd, "level", func() []string { return []string{"must", "should", "robust"} })
 	return cmd
+}
+
+// choose returns the checks that match a glob, if there is any, and the flags.
+func (l listing) choose(globs []string) ([]check.Check, error) {
+	level := spec.Level(strings.ToUpper(l.level))
+	if l.level != "" && !slices.Contains([]spec.Level{spec.Must, spec.Should, spec.Robust}, level) {
+		return nil, fmt.Errorf("--level must be must, should or robust, not %q", l.level)
+	}
+	revisions, err := revisionsNamed(l.specs)
+	if err != nil {
+		return nil, err
+	}
+	checks, err := catalog.Select(catalog.Checks(), globs, nil)
+	if err != nil {
+		return nil, explainUnmatched(err)
+	}
+	return slices.DeleteFunc(checks, func(c check.Check) bool {
+		return l.level != "" && c.Level != level || !slices.ContainsFunc(revisions, c.In.Has)
+	}), nil
 }
 
 // listedCheck is a check in list --json.
@@ -74,28 +110,55 @@ func transportNames(c check.Check) []string {
 	return out
 }
 
-func listChecks(w io.Writer, asJSON bool) error {
-	all := catalog.Checks()
+func listChecks(w io.Writer, checks []check.Check, asJSON bool) error {
 	if asJSON {
-		listed := make([]listedCheck, len(all))
-		for i, c := range all {
+		listed := make([]listedCheck, len(checks))
+		for i, c := range checks {
 			listed[i] = listCheck(c)
 		}
 		return writeJSON(w, map[string]any{"format": 1, "checks": listed})
 	}
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	for _, c := range all {
-		says := c.Says
-		if c.Profile != "" {
-			says += " (--profile " + c.Profile + ")"
+	for _, area := range areasOf(checks) {
+		fmt.Fprintf(t, "%s (%d)\n", area.name, len(area.checks))
+		for _, c := range area.checks {
+			says := c.Says
+			if c.Profile != "" {
+				says += " (--profile " + c.Profile + ")"
+			}
+			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", c.ID, c.Level, formatRevisions(c.In), says)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", c.ID, c.Level, formatRevisions(c.In), says)
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%d checks\n", len(all))
+	if len(checks) == 1 {
+		fmt.Fprintln(w, "1 check")
+		return nil
+	}
+	fmt.Fprintf(w, "%d checks\n", len(checks))
 	return nil
+}
+
+// An area is the checks whose ids begin with one word.
+type area struct {
+	name   string
+	checks []check.Check
+}
+
+// areasOf groups checks by area, in the order of the first check of each.
+func areasOf(checks []check.Check) []area {
+	var all []area
+	for _, c := range checks {
+		name, _, _ := strings.Cut(c.ID, ".")
+		i := slices.IndexFunc(all, func(a area) bool { return a.name == name })
+		if i < 0 {
+			i = len(all)
+			all = append(all, area{name: name})
+		}
+		all[i].checks = append(all[i].checks, c)
+	}
+	return all
 }
 
 func listRules(w io.Writer, asJSON bool) error {

@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -81,33 +80,6 @@ func execute(args []string) int {
 	}
 }
 
-// helpTemplate shows the examples first, since most readers look for one.
-// cobraExamples is the part of cobra's own template that shows them later.
-const (
-	helpTemplate = `{{if .HasExample}}{{.Example}}
-
-{{end}}{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
-
-{{end}}{{.UsageString}}`
-	cobraExamples = `{{if .HasExample}}
-
-Examples:
-{{.Example}}{{end}}`
-)
-
-// flagUsages returns the help of flags. Flags whose value is optional are shown as
-// they are written, --strict[=all], in as many columns as pflag uses.
-func flagUsages(flags interface{ FlagUsages() string }) string {
-	text := flags.FlagUsages()
-	for from, to := range map[string]string{
-		`--reference fault[="conforming"]`: "--reference[=fault]",
-		`--strict string[="warn"]`:         "--strict[=all]",
-	} {
-		text = strings.Replace(text, from, fmt.Sprintf("%-*s", len(from), to), 1)
-	}
-	return text
-}
-
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mcpcheck",
@@ -128,10 +100,7 @@ func rootCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(explainFlag)
-	root.SetHelpTemplate(helpTemplate)
-	cobra.AddTemplateFunc("flagUsages", flagUsages)
-	usage := strings.Replace(root.UsageTemplate(), cobraExamples, "", 1)
-	root.SetUsageTemplate(strings.ReplaceAll(usage, ".LocalFlags.FlagUsages", "flagUsages .LocalFlags"))
+	setHelp(root)
 	root.SetVersionTemplate("mcpcheck {{.Version}}\n")
 	root.AddCommand(
 		serverCommand(),
