@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -55,7 +56,13 @@ func (e exitError) Error() string {
 
 func (e exitError) Unwrap() error { return e.err }
 
-func main() { os.Exit(execute(os.Args[1:])) }
+// memoryLimit is the size of the heap from which garbage is collected early.
+const memoryLimit = 128 << 20
+
+func main() {
+	debug.SetMemoryLimit(memoryLimit)
+	os.Exit(execute(os.Args[1:]))
+}
 
 // execute runs the command line and returns the exit code. An error that is no
 // exitError concerns a flag, an argument or a file: a usage error.

@@ -91,6 +91,8 @@ func (e *clientSubject) revisions() []spec.Revision {
 
 func (e *clientSubject) closeRevision(context.Context, spec.Revision) {}
 
+func (e *clientSubject) release(spec.Revision) {}
+
 func (e *clientSubject) finish(context.Context) {}
 
 // play runs the client once against every scenario that may serve a revision

@@ -73,6 +73,7 @@ type subject interface {
 	run(ctx context.Context, r *result)
 	// closeRevision ends the sessions of a revision, after which no late answer comes.
 	closeRevision(ctx context.Context, rev spec.Revision)
+	release(rev spec.Revision) // drops the records of the sessions; everything was judged
 	// finish ends everything and adds notes to the report.
 	finish(ctx context.Context)
 }
@@ -178,6 +179,9 @@ func (e *Engine) RunRevision(ctx context.Context, rev spec.Revision, selected fu
 		}
 	}
 	e.subject.closeRevision(ctx, rev)
+	if !slices.ContainsFunc(e.results, func(r *result) bool { return r.rev == rev && !r.known }) {
+		e.subject.release(rev)
+	}
 }
 
 // Wait waits for the outcome of a check at a revision; ok is false if the context

@@ -42,8 +42,10 @@ type serverSubject struct {
 	closed   map[spec.Revision]bool         // all sessions have ended
 	refusals map[spec.Revision][]wire.Frame // the opening of a session at a revision that is not spoken
 	ended    map[spec.Revision][]*view.View
-	unserved []string                 // checks that ended their session or got none, without one between that did not
-	enders   map[spec.Revision]string // the first check in which the server ended
+	unserved []string                   // checks that ended their session or got none, without one between that did not
+	enders   map[spec.Revision]string   // the first check in which the server ended
+	released map[spec.Revision]bool     // what was recorded is dropped
+	listed   map[string]map[string]bool // names by the member of the list; nil for a list that was not seen
 }
 
 // New returns an engine that judges a server.
@@ -65,6 +67,8 @@ func New(target transport.Target, o Options) (*Engine, error) {
 		refusals: map[spec.Revision][]wire.Frame{},
 		ended:    map[spec.Revision][]*view.View{},
 		enders:   map[spec.Revision]string{},
+		released: map[spec.Revision]bool{},
+		listed:   map[string]map[string]bool{},
 	}
 	return e, nil
 }
@@ -354,9 +358,33 @@ func (e *serverSubject) views(rev spec.Revision) []*view.View {
 	return e.ended[rev]
 }
 
+// release drops the records of the sessions of a revision, of which everything was judged.
+func (e *serverSubject) release(rev spec.Revision) {
+	pool := e.pools[rev]
+	if pool == nil || e.released[rev] {
+		return
+	}
+	e.released[rev] = true
+	e.noteLists(pool)
+	if n, bytes := pool.Dropped(); n > 0 {
+		e.report.Notes = append(e.report.Notes, fmt.Sprintf("the server sent so much at %s that mcpcheck dropped the "+
+			"records of %d sessions (%d MB), which no judge examined", rev, n, bytes>>20))
+	}
+	pool.Release()
+	delete(e.ended, rev)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, r := range e.results {
+		if r.rev == rev {
+			r.out = r.out.WithoutSessions()
+		}
+	}
+}
+
 func (e *serverSubject) finish(ctx context.Context) {
 	for rev := range e.pools {
 		e.closeRevision(ctx, rev)
+		e.release(rev)
 	}
 	e.launcher.Close()
 	e.report.Target.Starts = e.launcher.StartCount()

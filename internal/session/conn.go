@@ -44,6 +44,7 @@ type Conn struct {
 
 	requests  chan *pendingRequest // of the peer
 	total     volume               // of what the peer sent
+	kept      volume               // of all frames in the transcript
 	sinceSent volume               // of what the peer sent since the last message of the client
 
 	posts      map[int]bool  // exchanges that are POSTs of the client
@@ -89,6 +90,7 @@ func (c *Conn) read() {
 			return
 		}
 		override := c.currentOverride() // before anyone can see the frame and change the override
+		c.kept.add(f)
 		at, m := c.Add(f)
 		if !f.IsTransportOnly() {
 			c.handle(wire.Entry{Index: at, Frame: f, Message: m}, override)
@@ -131,6 +133,7 @@ func (c *Conn) record(f wire.Frame) int {
 		c.posts[f.HTTP.Exchange] = true
 		c.mu.Unlock()
 	}
+	c.kept.add(f)
 	at, m := c.Add(f)
 	if f.IsTransportOnly() {
 		return at

@@ -40,7 +40,7 @@ func DefaultOptions() Options {
 		StartTimeout: 60 * time.Second,
 		Grace:        2 * time.Second,
 		MaxFrames:    10_000,
-		MaxBytes:     64 << 20,
+		MaxBytes:     16 << 20,
 	}
 }
 

@@ -32,6 +32,7 @@ type Pool struct {
 	requiresParams      atomic.Bool // the server serves no request without params
 	learned             bool        // LearnBarrier was called
 	exits               int         // how often an instance ended by itself
+	dropped             volume      // sessions that trim dropped, and their bytes
 }
 
 // NewPool returns a pool of sessions at a revision.
@@ -184,6 +185,7 @@ func (p *Pool) take(ctx context.Context, rev spec.Revision, host *Host) (*Sessio
 func (p *Pool) newSession(c *Conn, rev spec.Revision, host *Host) *Session {
 	s := c.newSession(rev, host)
 	s.givenUp, s.alternative, s.requiresParams = &p.givenUp, &p.alternative, &p.requiresParams
+	p.trim()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s.firstTimeout = p.openTimeout

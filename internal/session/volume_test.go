@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,6 +65,45 @@ func TestLongSessionIsReplacedBeforeTheLimit(t *testing.T) {
 	}
 	if end := first.Ending(); end == nil || !end.Graceful {
 		t.Errorf("the replaced session ended with %+v", end)
+	}
+}
+
+// A pool keeps of the sessions that have ended as much as one peer may send at once, and the
+// newest two: the records of others are dropped, the largest first.
+func TestPoolDropsRecordsOfEndedSessions(t *testing.T) {
+	o := DefaultOptions()
+	o.MaxBytes = 4000
+	p := NewPool(NewLauncher(notifying(func(wire.Message) int { return 20 }), o), spec.V2025_11_25)
+	defer p.Close()
+	var all []*Session
+	for range 8 {
+		s, err := p.NewSession(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		all = append(all, s)
+	}
+	if _, err := p.NewSession(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	dropped, size := p.Dropped()
+	kept := p.Sessions()
+	if dropped == 0 || size <= 0 || int(dropped) != len(all)+1-len(kept) {
+		t.Fatalf("%d sessions were dropped with %d bytes, %d are kept", dropped, size, len(kept))
+	}
+	if kept[len(kept)-2] != all[len(all)-1] {
+		t.Error("the newest session that ended is not kept")
+	}
+	for _, s := range all {
+		isKept := slices.Contains(kept, s)
+		if hasBytes := len(s.Frames(0)[0].Raw) > 0; hasBytes != isKept {
+			t.Errorf("a session is kept: %v, its frames have bytes: %v", isKept, hasBytes)
+		}
+	}
+	p.Close()
+	if p.Release(); len(p.Sessions()) != 0 {
+		t.Error("a released pool has sessions")
 	}
 }
 

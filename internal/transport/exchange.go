@@ -132,7 +132,7 @@ func (x *PendingExchange) state() (*wire.Exchange, <-chan struct{}) {
 }
 
 // maxStreamBytes bounds what a PendingExchange keeps of one stream.
-const maxStreamBytes = 64 << 20
+const maxStreamBytes = 16 << 20
 
 // read reads the answer to its end.
 func (x *PendingExchange) read() {

@@ -75,6 +75,16 @@ func (t *Transcript) Add(f Frame) (int, Message) {
 	return len(t.frames) - 1, m
 }
 
+// Drop drops the bytes of all frames so far. Their number and times stay.
+func (t *Transcript) Drop() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, f := range t.frames {
+		t.frames[i] = Frame{From: f.From, At: f.At, Note: "dropped: the session was too large to be kept"}
+		t.messages[i] = Message{}
+	}
+}
+
 // Len returns the number of frames so far.
 func (t *Transcript) Len() int {
 	t.mu.Lock()

@@ -57,6 +57,12 @@ type awaitedMessage struct {
 	found      State // of the outcome if the message comes
 }
 
+// WithoutSessions returns the outcome without what refers to records of sessions.
+func (o Outcome) WithoutSessions() Outcome {
+	o.awaited, o.forbidden = nil, nil
+	return o
+}
+
 // AtSessionEnd returns the outcome after the end of the sessions: an answer may have
 // come after the body returned, a forbidden one or one that was missing.
 func (o Outcome) AtSessionEnd() Outcome {

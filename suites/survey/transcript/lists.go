@@ -2,7 +2,9 @@ package transcript
 
 import (
 	"fmt"
+	"iter"
 	"maps"
+	"slices"
 
 	"github.com/tidwall/gjson"
 
@@ -19,32 +21,40 @@ type ListEntry struct {
 // ListEntries returns the entries of a list that are objects, by the method that
 // requests the list and the member that holds it.
 func ListEntries(j *check.J, method, member string) []ListEntry {
-	return check.Derived(j, "entries of "+method+" in "+member, func() (all []ListEntry) {
+	return check.Derived(j, "entries of "+method+" in "+member, func() []ListEntry {
+		return slices.Collect(entries(j, method, member))
+	})
+}
+
+// entries yields what ListEntries returns.
+func entries(j *check.J, method, member string) iter.Seq[ListEntry] {
+	return func(yield func(ListEntry) bool) {
 		for _, r := range Results(j, method) {
 			list := r.Result.Get(member)
 			if !list.IsArray() {
 				continue
 			}
 			for _, item := range list.Array() {
-				if item.IsObject() {
-					all = append(all, ListEntry{r.Answer, item})
+				if item.IsObject() && !yield(ListEntry{r.Answer, item}) {
+					return
 				}
 			}
 		}
-		return all
-	})
+	}
 }
 
 // DistinctEntries returns ListEntries without repetitions: a list that is requested
 // often gives no new evidence about its entries.
 func DistinctEntries(j *check.J, method, member string) []ListEntry {
-	return check.Derived(j, "distinct entries of "+method, func() []ListEntry {
+	return check.Derived(j, "distinct entries of "+method, func() (all []ListEntry) {
 		known := map[string]bool{}
-		return Filter(ListEntries(j, method, member), func(l ListEntry) bool {
-			repeated := known[l.Item.Raw]
-			known[l.Item.Raw] = true
-			return !repeated
-		})
+		for l := range entries(j, method, member) {
+			if !known[l.Item.Raw] {
+				known[l.Item.Raw] = true
+				all = append(all, l)
+			}
+		}
+		return all
 	})
 }
 
