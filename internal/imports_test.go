@@ -63,7 +63,8 @@ var mayImport = map[string][]string{
 	"internal/sdk":        {"internal/wire"},
 	"internal/schema/gen": {"go-yaml", "internal/spec"},
 	"internal/secret":     {},
-	"internal/script":     {"internal/spec", "internal/transport", "internal/wire"},
+	"internal/processes":  {},
+	"internal/script":     {"internal/processes", "internal/spec", "internal/transport", "internal/wire"},
 	"internal/selftest": {
 		"fixtures", "internal/engine", "internal/session", "internal/spec", "internal/transport",
 		"internal/wire", "reference/authserver", "reference/fault", "reference/server", "reports",
@@ -72,7 +73,7 @@ var mayImport = map[string][]string{
 	"internal/session":     {"internal/schema", "internal/spec", "internal/transport", "internal/wire", "gjson"},
 	"internal/skip":        {},
 	"internal/spec":        {},
-	"internal/transport":   {"internal/spec", "internal/wire", "gjson"},
+	"internal/transport":   {"internal/processes", "internal/spec", "internal/wire", "gjson"},
 	"internal/unreached":   {},
 	"internal/wire":        {"gjson"},
 	"internal/yamldoc":     {"go-yaml"},

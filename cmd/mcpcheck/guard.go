@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/processes"
 )
 
 const guardVerb = "__guard"
@@ -18,20 +18,21 @@ func guardCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    guardVerb,
 		Hidden: true,
-		Args:   cobra.NoArgs,
-		Run: func(*cobra.Command, []string) {
+		Args:   cobra.ExactArgs(1),
+		Run: func(_ *cobra.Command, args []string) {
 			// The parent handles an interrupt, and ends the guard by closing its input.
-			signal.Ignore(os.Interrupt, syscall.SIGTERM)
-			transport.RunGuard(os.Stdin)
+			signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+			processes.RunGuard(os.Stdin, args[0])
 		},
 	}
 }
 
 // startGuard starts the guard of this process.
-func startGuard() (*transport.Guard, error) {
+func startGuard() (*processes.Guard, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	return transport.StartGuard(self, guardVerb)
+	processes.AdoptOrphans()
+	return processes.StartGuard(self, guardVerb)
 }

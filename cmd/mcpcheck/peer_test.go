@@ -43,11 +43,12 @@ func runPeer(role string) {
 	}
 }
 
-// startChild starts a process that does not end with its parent, and writes its
+// startChild starts a process in a session of its own that does not end with its parent, and writes its
 // process id to the file that MCPCHECK_TEST_PID names.
 func startChild() {
 	child := exec.Command(os.Args[0], "peer-child")
 	child.Stdin, _ = os.Open(os.DevNull)
+	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := child.Start(); err != nil {
 		panic(err)
 	}

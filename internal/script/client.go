@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/internal/processes"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 )
 
@@ -18,7 +19,7 @@ type Client interface {
 	// WithGuard returns the client with a guard that ends its processes should this
 	// process be killed. It calls start only for a client that is a process, and
 	// returns a nil guard for every other.
-	WithGuard(start func() (*transport.Guard, error)) (Client, *transport.Guard, error)
+	WithGuard(start func() (*processes.Guard, error)) (Client, *processes.Guard, error)
 	// starterFor returns what starts the client with the scripted server of the
 	// harness as its server.
 	starterFor(h *harness) (transport.Starter, error)
@@ -39,7 +40,7 @@ type StdioCommand struct {
 }
 
 // WithGuard returns the client with a guard.
-func (c StdioCommand) WithGuard(start func() (*transport.Guard, error)) (Client, *transport.Guard, error) {
+func (c StdioCommand) WithGuard(start func() (*processes.Guard, error)) (Client, *processes.Guard, error) {
 	guard, err := start()
 	if err != nil {
 		return nil, nil, err
@@ -69,7 +70,7 @@ type HTTPCommand struct {
 func (c HTTPCommand) Transport() transport.Kind { return c.Kind }
 
 // WithGuard returns the client with a guard.
-func (c HTTPCommand) WithGuard(start func() (*transport.Guard, error)) (Client, *transport.Guard, error) {
+func (c HTTPCommand) WithGuard(start func() (*processes.Guard, error)) (Client, *processes.Guard, error) {
 	guard, err := start()
 	if err != nil {
 		return nil, nil, err
@@ -102,7 +103,7 @@ func (c StdioFunc) String() string { return c.Name }
 func (c StdioFunc) Transport() transport.Kind { return transport.Stdio }
 
 // WithGuard returns the client unchanged: it is no process.
-func (c StdioFunc) WithGuard(func() (*transport.Guard, error)) (Client, *transport.Guard, error) {
+func (c StdioFunc) WithGuard(func() (*processes.Guard, error)) (Client, *processes.Guard, error) {
 	return c, nil, nil
 }
 
@@ -126,7 +127,7 @@ func (c HTTPFunc) String() string { return c.Name }
 func (c HTTPFunc) Transport() transport.Kind { return c.Kind }
 
 // WithGuard returns the client unchanged: it is no process.
-func (c HTTPFunc) WithGuard(func() (*transport.Guard, error)) (Client, *transport.Guard, error) {
+func (c HTTPFunc) WithGuard(func() (*processes.Guard, error)) (Client, *processes.Guard, error) {
 	return c, nil, nil
 }
 

@@ -3,6 +3,8 @@ package transport
 import (
 	"context"
 	"io"
+
+	"github.com/mcpcheck/mcpcheck/internal/processes"
 )
 
 // InProcess is a target that runs as a goroutine of this process, over the same
@@ -18,7 +20,9 @@ type InProcess struct {
 func (t InProcess) String() string { return t.Name }
 
 // WithGuard returns the target unchanged: it has no child processes.
-func (t InProcess) WithGuard(func() (*Guard, error)) (Target, *Guard, error) { return t, nil, nil }
+func (t InProcess) WithGuard(func() (*processes.Guard, error)) (Target, *processes.Guard, error) {
+	return t, nil, nil
+}
 
 // Start starts the goroutine.
 func (t InProcess) Start(context.Context) (*Stream, error) {

@@ -7,8 +7,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"syscall"
 	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/processes"
 )
 
 // pipeGrace is the time for reading what an ended process left in its pipes.
@@ -18,16 +19,16 @@ const pipeGrace = 500 * time.Millisecond
 // own.
 type Command struct {
 	Argv  []string
-	Env   []string // added to the environment of this process
-	Dir   string   // working directory; "" for that of this process
-	Guard *Guard   // ends the process group should this process be killed; may be nil
+	Env   []string         // added to the environment of this process
+	Dir   string           // working directory; "" for that of this process
+	Guard *processes.Guard // ends the process group should this process be killed; may be nil
 	stdio
 }
 
 func (c Command) String() string { return ShellQuote(c.Argv) }
 
 // WithGuard returns the command with a guard.
-func (c Command) WithGuard(start func() (*Guard, error)) (Target, *Guard, error) {
+func (c Command) WithGuard(start func() (*processes.Guard, error)) (Target, *processes.Guard, error) {
 	guard, err := start()
 	if err != nil {
 		return nil, nil, err
@@ -58,41 +59,38 @@ func (c Command) Start(ctx context.Context) (*Stream, error) {
 	cmd.Env = append(os.Environ(), c.Env...)
 	cmd.Dir = c.Dir
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = peerIn, peerOut, errWrite
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
+	group, err := processes.Start(cmd, c.Guard)
+	if err != nil {
 		for _, f := range []*os.File{in, out, errRead} {
 			f.Close()
 		}
 		return nil, fmt.Errorf("start %s: %w", c, err)
 	}
 	p := &process{
-		pid:     cmd.Process.Pid,
+		group:   group,
 		ended:   make(chan struct{}),
 		errPipe: errRead,
 		drained: make(chan struct{}),
-		guard:   c.Guard,
 	}
-	c.Guard.watch(p.pid)
 	go p.drainStderr()
-	go p.wait(cmd)
+	go p.wait()
 	return &Stream{in: in, out: NewLineReader(out, 0), pipe: out, peer: p}, nil
 }
 
-// A process is the leader of a process group.
+// A process is a child process with its descendants.
 type process struct {
-	pid     int
+	group   *processes.Group
 	ended   chan struct{}
 	result  string
 	errPipe *os.File // its standard error
 	log     Tail     // of errPipe
 	drained chan struct{}
-	guard   *Guard
 }
 
-func (p *process) wait(cmd *exec.Cmd) {
+func (p *process) wait() {
 	defer close(p.ended)
-	err := cmd.Wait()
-	p.result = cmd.ProcessState.String()
+	err := p.group.Wait()
+	p.result = p.group.State().String()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		p.result = err.Error()
@@ -119,15 +117,11 @@ func (p *process) stderr() string {
 	return p.log.String()
 }
 
-// A process group exists while any member of it lives, so signals go to the group
-// also after its leader was reaped. The kernel does not reuse the number of an
-// existing group.
-func (p *process) terminate() { syscall.Kill(-p.pid, syscall.SIGTERM) }
+func (p *process) terminate() { p.group.Terminate() }
 
 func (p *process) kill() {
-	syscall.Kill(-p.pid, syscall.SIGKILL)
-	p.guard.forget(p.pid)
+	p.group.Kill()
 	<-p.ended
 	waitFor(p.drained, pipeGrace)
-	p.errPipe.Close() // a descendant that left the group may hold the other end open
+	p.errPipe.Close() // a descendant that was not found may hold the other end open
 }

@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/internal/processes"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
@@ -97,7 +98,7 @@ type Target interface {
 	// WithGuard returns the target with a guard that ends its child processes
 	// should this process be killed. It calls start only for a target that has
 	// child processes, and returns a nil guard for every other.
-	WithGuard(start func() (*Guard, error)) (Target, *Guard, error)
+	WithGuard(start func() (*processes.Guard, error)) (Target, *processes.Guard, error)
 }
 
 // A Starter is a target that can be started any number of times. Each start gives
@@ -150,7 +151,9 @@ func (s HTTPTarget) Bearer() string { return s.Endpoint.Bearer() }
 func (s HTTPTarget) Process() ServerProcess { return s.Server }
 
 // WithGuard returns the target unchanged: it has no child processes.
-func (s HTTPTarget) WithGuard(func() (*Guard, error)) (Target, *Guard, error) { return s, nil, nil }
+func (s HTTPTarget) WithGuard(func() (*processes.Guard, error)) (Target, *processes.Guard, error) {
+	return s, nil, nil
+}
 
 // ShellQuote returns a command line that a POSIX shell splits into the arguments.
 func ShellQuote(argv []string) string {

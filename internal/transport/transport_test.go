@@ -49,20 +49,6 @@ func runPeer(role string, args []string) {
 		time.Sleep(time.Minute) // a deadlock would end the process
 	case "peer-stderr":
 		fmt.Fprint(os.Stderr, strings.Repeat("a", 2*maxTail), "the end")
-	case "peer-guarded": // starts a guarded grandchild, prints its pid, and is killed
-		g, err := StartGuard(os.Args[0], "peer-guard")
-		if err != nil {
-			panic(err)
-		}
-		s, err := Command{Argv: []string{os.Args[0], "peer-parent"}, Guard: g}.Start(context.Background())
-		if err != nil {
-			panic(err)
-		}
-		l, _ := s.ReadLine()
-		fmt.Println(string(l.Bytes))
-		s.ReadLine()
-	case "peer-guard":
-		RunGuard(os.Stdin)
 	}
 }
 
@@ -148,25 +134,6 @@ func TestKillEndsDescendants(t *testing.T) {
 	s := start(t, "peer-parent")
 	pid := childPID(t, readLine(t, s))
 	s.Kill()
-	awaitGone(t, pid)
-}
-
-func TestGuardEndsDescendantsOfAKilledParent(t *testing.T) {
-	cmd := exec.Command(os.Args[0], "peer-guarded")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	text, err := bufio.NewReader(out).ReadBytes('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	pid := childPID(t, Line{Bytes: text})
-	cmd.Process.Kill()
-	cmd.Wait()
 	awaitGone(t, pid)
 }
 
