@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"os/signal"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -25,12 +24,9 @@ func bridgeCommand() *cobra.Command {
 				return exitError{exitUnreachable, err}
 			}
 			if s, ok := ended.(syscall.Signal); ok {
-				// End as a server that does not handle the signal does.
-				signal.Reset(s)
-				if err := syscall.Kill(os.Getpid(), s); err != nil {
+				if err := endBySignal(s); err != nil {
 					return exitError{exitBroken, err}
 				}
-				select {}
 			}
 			return nil
 		},

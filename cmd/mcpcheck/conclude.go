@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"strings"
-	"syscall"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/reports"
@@ -52,16 +51,6 @@ func splitTarget(words []string) (url string, argv []string) {
 		words = words[1:]
 	}
 	return url, words
-}
-
-// measureProcess returns the resources that this process used.
-func measureProcess() *reports.Harness {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return nil
-	}
-	ms := func(t syscall.Timeval) float64 { return float64(t.Nano()) / 1e6 }
-	return &reports.Harness{CPUMS: ms(u.Utime) + ms(u.Stime), PeakBytes: u.Maxrss << 10}
 }
 
 // options are the flags that influence verdicts, for the report.

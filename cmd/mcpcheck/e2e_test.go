@@ -40,7 +40,7 @@ func TestRerunCommandReproducesAFailure(t *testing.T) {
 }
 
 func TestInterruptWritesReportsAndLeavesNoProcess(t *testing.T) {
-	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		cmd, report, child := startFamily(t)
 		testInterrupted(t, cmd, signal, report)
 		awaitGone(t, child)
@@ -87,6 +87,21 @@ func TestKilledRunLeavesNoProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
+	awaitGone(t, child)
+}
+
+// The first signal asks the target to end, which it does not do at once.
+func TestSecondSignalEndsTheProgramAtOnce(t *testing.T) {
+	cmd, _, child := startFamily(t)
+	for _, signal := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
+		if err := cmd.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
+		t.Errorf("exit %d", code)
+	}
 	awaitGone(t, child)
 }
 

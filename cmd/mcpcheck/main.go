@@ -13,9 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"runtime/debug"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -67,7 +65,7 @@ func main() {
 // execute runs the command line and returns the exit code. An error that is no
 // exitError concerns a flag, an argument or a file: a usage error.
 func execute(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := withSignals(context.Background())
 	defer stop()
 	root := rootCommand()
 	root.SetArgs(args)

@@ -382,6 +382,9 @@ func (e *serverSubject) release(rev spec.Revision) {
 }
 
 func (e *serverSubject) finish(ctx context.Context) {
+	if ctx.Err() != nil {
+		e.launcher.Close() // the sessions of all revisions at the same time
+	}
 	for rev := range e.pools {
 		e.closeRevision(ctx, rev)
 		e.release(rev)
