@@ -207,3 +207,33 @@ func TestGinkgoDoesNotChangeVerdictsOfClient(t *testing.T) {
 		t.Errorf("without Ginkgo %v\nwith it %v", direct, driven)
 	}
 }
+
+// An interrupt keeps what the scenarios before it have shown.
+func TestInterruptKeepsVerdictsOfAClient(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	runs := 0
+	target := script.StdioFunc{Name: "interrupted client", Run: func(ctx context.Context, s transport.Starter) error {
+		if runs++; runs == 3 {
+			interrupt()
+			<-ctx.Done()
+			return nil
+		}
+		o := client.DefaultOptions()
+		for _, f := range fault.Clients() {
+			if f.Name == "client-params-array" {
+				f.Apply(&o)
+			}
+		}
+		return client.Run(ctx, s, o)
+	}}
+	run, err := RunClient(ctx, target, Options{Session: clientDeadlines()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run.Count()
+	if run.Ended != reports.Interrupted || run.Totals[reports.Pass] == 0 || run.Totals[reports.Fail] == 0 ||
+		run.Totals[reports.NotRun] == 0 || run.Totals[reports.NotObserved] != 0 {
+		t.Errorf("ended %q with %v", run.Ended, run.Totals)
+	}
+}

@@ -34,6 +34,7 @@ type Conn struct {
 	// Only the goroutine of the handlers uses the fields below.
 	pending      []pendingRequest
 	batchAnswers *[]json.RawMessage // answers to the current batch; nil outside of one
+	sentPing     bool               // by RequestingStatelessServer
 }
 
 // A pendingRequest is a request of the server that the client must answer.

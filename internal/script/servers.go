@@ -192,10 +192,8 @@ func RequestingStatelessServer() Server {
 			continue
 		}
 		s.RequestHandlers[method] = func(c *Conn, m wire.Message) {
-			sent := slices.ContainsFunc(c.Frames(0), func(f wire.Frame) bool {
-				return f.From == wire.Server && f.Message().Method() == "ping"
-			})
-			if !sent {
+			if !c.sentPing {
+				c.sentPing = true
 				c.Send(wire.EncodeCall(wire.StringID(pingID), "ping", nil))
 			}
 			h(c, m)
