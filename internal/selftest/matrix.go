@@ -5,6 +5,7 @@ package selftest
 import (
 	"context"
 	"fmt"
+	"math"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -99,6 +100,7 @@ const gcPercent = 800
 func run(ctx context.Context, m *Matrix, workers int, attempts ...attempt) (*Matrix, error) {
 	began := time.Now()
 	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(math.MaxInt64)) // no peer is hostile
 	var running sync.WaitGroup
 	for i := range m.Variants {
 		running.Go(func() { m.Variants[i].run(ctx, nil) })
